@@ -1,0 +1,86 @@
+package lsp
+
+import "time"
+
+// This file is the vocabulary of gestures: what can happen to a document, and
+// what the pure state machine in gesture.go makes of it.
+
+// An EventKind is one of the things that can happen to a document.
+type EventKind string
+
+// The kinds of events. Staged, Shown, Settled and Ended come from our own
+// side; the others are the editor's.
+const (
+	EventStaged   EventKind = "staged"    // an approval's document now lies at URI
+	EventShown    EventKind = "shown"     // the server asked the editor to open URI
+	EventOpened   EventKind = "opened"    // didOpen
+	EventChanged  EventKind = "changed"   // didChange
+	EventEdited   EventKind = "edited"    // the server's own workspace edit changed URI
+	EventWillSave EventKind = "will-save" // willSave, with Reason
+	EventSaved    EventKind = "saved"     // didSave, with Disk
+	EventClosed   EventKind = "closed"    // didClose
+	EventSettled  EventKind = "settled"   // the approval of URI is settled, by whomever
+	EventEnding   EventKind = "ending"    // shutdown, exit, end of input, signal: nothing decides any more
+	EventTick     EventKind = "tick"      // a deadline named by Gestures.Deadline has passed
+)
+
+// SaveReason is the reason of a willSave: TextDocumentSaveReason of LSP.
+type SaveReason int
+
+// The reasons of LSP.
+const (
+	SaveManual     SaveReason = 1
+	SaveAfterDelay SaveReason = 2
+	SaveFocusOut   SaveReason = 3
+)
+
+// Disk is what a look at a staged file showed right after a save.
+type Disk struct {
+	Written bool   // the file was written since it was staged, or since the last save seen
+	Same    bool   // its text equals the editor's text, give or take one final newline
+	Text    string // its content
+	Err     string // why it could not be read; empty when it was
+}
+
+// An Event is one thing that happened to one document. URIs are canonical.
+type Event struct {
+	Kind   EventKind
+	URI    string
+	ID     string     // the approval, for EventStaged and EventSettled
+	Reason SaveReason // for EventWillSave
+	Disk   Disk       // for EventSaved of a staged document
+	Text   string     // for EventSettled: unused; kept for messages
+}
+
+// A VerdictKind is what an event amounts to.
+type VerdictKind string
+
+// The kinds of verdicts.
+const (
+	VerdictAllow   VerdictKind = "allow"   // settle: allow with Text
+	VerdictDeny    VerdictKind = "deny"    // settle: deny
+	VerdictKept    VerdictKind = "kept"    // a save that means amend: the text is kept, nothing decided
+	VerdictRefused VerdictKind = "refused" // a save or close that decided nothing; Rule says why, tell the person
+	VerdictInert   VerdictKind = "inert"   // a save of a document whose approval is settled or unknown; say so loudly, keep Text
+	VerdictSuspect VerdictKind = "suspect" // autosave is suspected from now on: tell the person once
+)
+
+// A Verdict is what the state machine says about an event.
+type Verdict struct {
+	Kind VerdictKind
+	URI  string
+	ID   string
+	Rule Rule   // the rule that decided or refused
+	Text string // for VerdictAllow, VerdictKept and VerdictInert: the content on disk
+}
+
+// A Rule is the name of a gesture rule, as shown in logs, messages and the journal.
+type Rule string
+
+// GestureSettings are what a person configures about gestures.
+type GestureSettings struct {
+	SaveMeans  string        // "allow" or "amend"
+	CloseMeans string        // "deny" or "nothing"
+	ArmDelay   time.Duration // a save this soon after opening decides nothing
+	CloseGrace time.Duration // a reopening this soon after a close undoes the close
+}

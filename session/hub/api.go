@@ -1,0 +1,163 @@
+package hub
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"countersign/approvals"
+	"countersign/session"
+	"countersign/staging"
+)
+
+// Methods of the hub's socket: JSON-RPC 2.0 with Content-Length framing.
+// A front end attaches first; everything else before that is refused.
+const (
+	MethodAttach     = "hub/attach"     // AttachParams → AttachResult
+	MethodConfigure  = "hub/configure"  // session.Settings → null
+	MethodSend       = "hub/send"       // SendParams → SessionInfo
+	MethodPending    = "hub/pending"    // null → []Approval
+	MethodShow       = "hub/show"       // IDParams → Detail (also settled approvals still known)
+	MethodSettle     = "hub/settle"     // SettleParams → Settled
+	MethodKeep       = "hub/keep"       // KeepParams → null
+	MethodInterrupt  = "hub/interrupt"  // null → null
+	MethodNewSession = "hub/newSession" // null → SessionInfo
+	MethodStatus     = "hub/status"     // null → Status
+	MethodStop       = "hub/stop"       // null → null: ends the hub, agents included
+
+	// Notifications from the hub to every attached front end.
+	NotifyApproval = "hub/approval" // Approval: registered, changed, settled, outcome known
+	NotifySession  = "hub/session"  // SessionInfo
+	NotifyMessage  = "hub/message"  // Message
+)
+
+// AttachParams introduce a front end.
+type AttachParams struct {
+	Version  string            `json:"version"` // Version of this program; must equal the hub's
+	PID      int               `json:"pid"`
+	Name     string            `json:"name"` // for people and the journal: "Neovim 0.10.4", "command line"
+	Settings *session.Settings `json:"settings,omitzero"`
+	// Watch: this front end shows approvals and wants notifications. Only
+	// watching front ends keep an idle hub alive.
+	Watch bool `json:"watch,omitzero"`
+}
+
+// AttachResult is the state of the hub at the moment of attaching; what
+// changes afterwards arrives as notifications.
+type AttachResult struct {
+	Version   string      `json:"version"`
+	PID       int         `json:"pid"`
+	Root      string      `json:"root"`    // absolute path of the workspace
+	Storage   string      `json:"storage"` // absolute path
+	Session   SessionInfo `json:"session"`
+	Approvals []Approval  `json:"approvals"` // pending ones, oldest first
+}
+
+// SendParams carry a prompt. A session is started if none runs.
+type SendParams struct {
+	Text     string            `json:"text"`
+	Env      []string          `json:"env,omitzero"` // "KEY=value": the environment of a session started by this
+	Settings *session.Settings `json:"settings,omitzero"`
+}
+
+// IDParams name an approval.
+type IDParams struct {
+	ID string `json:"id"`
+}
+
+// SettleParams ask for a decision. The hub re-checks everything.
+type SettleParams struct {
+	ID         string            `json:"id"`
+	Allow      bool              `json:"allow"`
+	Text       *string           `json:"text,omitzero"` // the document's current text; absent: as it lies on disk
+	Suggestion *int              `json:"suggestion,omitzero"`
+	ForSession bool              `json:"forSession,omitzero"`
+	Answers    map[string]string `json:"answers,omitzero"`
+	Notes      map[string]string `json:"notes,omitzero"`
+	Mode       string            `json:"mode,omitzero"`
+	Message    string            `json:"message,omitzero"`
+	Interrupt  bool              `json:"interrupt,omitzero"`
+	How        string            `json:"how"`  // "save", "close", "code action", "command"
+	Rule       string            `json:"rule"` // name of the gesture rule, if a gesture
+}
+
+// Settled is what a decision came to.
+type Settled struct {
+	Approval Approval         `json:"approval"`
+	Notes    []approvals.Note `json:"notes,omitzero"`
+}
+
+// KeepParams hand over an amendment that was saved after its approval had been
+// settled elsewhere, so that it stays in the journal.
+type KeepParams struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+// Approval is an approval as it crosses the socket. The first ten names are
+// also what the command countersign.pending answers.
+type Approval struct {
+	ID        string               `json:"id"`
+	Tool      string               `json:"tool"`
+	Title     string               `json:"title"`
+	Path      string               `json:"path,omitzero"`      // absolute; of the target file
+	StagedURI string               `json:"stagedUri,omitzero"` // file URI of the staged document
+	Surface   approvals.Surface    `json:"surface"`
+	State     approvals.State      `json:"state"`
+	Mode      string               `json:"mode,omitzero"`
+	Agent     string               `json:"agent,omitzero"` // the subagent that asks; empty for the session itself
+	Since     time.Time            `json:"since"`
+	Session   string               `json:"session,omitzero"`
+	Staged    *staging.Staged      `json:"staged,omitzero"`
+	Line      uint32               `json:"line,omitzero"` // 0-based first changed line of the target
+	Summary   string               `json:"summary,omitzero"`
+	Notes     []approvals.Note     `json:"notes,omitzero"`
+	Rules     []string             `json:"rules,omitzero"` // the suggestions in words, by index
+	By        approvals.By         `json:"by,omitzero"`
+	Settled   time.Time            `json:"settled,omitzero"`
+	Amended   bool                 `json:"amended,omitzero"`
+	Reason    string               `json:"reason,omitzero"`
+	Replaced  string               `json:"replacedBy,omitzero"`
+	Outcome   approvals.Outcome    `json:"outcome,omitzero"`
+	Questions []approvals.Question `json:"questions,omitzero"`
+}
+
+// Detail is an approval in full.
+type Detail struct {
+	Approval Approval       `json:"approval"`
+	Input    jsontext.Value `json:"input"`    // the tool's input, raw
+	Original string         `json:"original"` // text of the target now known
+	Text     string         `json:"text"`     // text as staged
+	Diff     string         `json:"diff"`     // unified, capped
+}
+
+// SessionInfo says how the session of this workspace does.
+type SessionInfo struct {
+	ID       string `json:"id,omitzero"`    // the agent's session id
+	State    string `json:"state"`          // "none", "starting", "running" (a turn runs), "idle", "ended"
+	Mode     string `json:"mode,omitzero"`  // in session.Mode's words; the agent's own word where that is none
+	Model    string `json:"model,omitzero"` //
+	Version  string `json:"version,omitzero"`
+	Pending  int    `json:"pending"`
+	Activity string `json:"activity,omitzero"` // a few words: what the agent does now
+	Error    string `json:"error,omitzero"`    // why it ended, for people
+}
+
+// Status is what countersign status shows.
+type Status struct {
+	Version   string      `json:"version"`
+	PID       int         `json:"pid"`
+	Root      string      `json:"root"`
+	Storage   string      `json:"storage"`
+	Socket    string      `json:"socket"`
+	Started   time.Time   `json:"started"`
+	Session   SessionInfo `json:"session"`
+	FrontEnds []string    `json:"frontEnds"`
+}
+
+// Message is for the person, in every attached front end.
+type Message struct {
+	Severity string `json:"severity"` // "error", "warning", "info"
+	Text     string `json:"text"`
+	ID       string `json:"id,omitzero"` // the approval concerned
+}

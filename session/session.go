@@ -1,0 +1,140 @@
+// Package session holds what a conversation with an agent is: its modes, its
+// settings, and the Session that turns an agent's events into approvals and
+// decisions into answers.
+//
+// It knows no editor. The agent's own wire is session/claude's; the process
+// that owns sessions, and its socket, are session/hub's.
+package session
+
+import (
+	"countersign/approvals"
+)
+
+// Settings are what a person configures about sessions. Front ends send them
+// to the hub; the JSON names are the configuration keys.
+type Settings struct {
+	Agent           AgentSettings `json:"agent"`
+	PermissionMode  string        `json:"permissionMode"`  // "" leaves the flag out
+	ReviewEdits     string        `json:"reviewEdits"`     // "document" or "panel"
+	MaxPreviewBytes int64         `json:"maxPreviewBytes"` // bytes
+	Storage         string        `json:"storage"`         // "state", "workspace" or an absolute path
+	TellAmendments  bool          `json:"tellAmendments"`
+}
+
+// AgentSettings say how the agent is started.
+type AgentSettings struct {
+	Command []string          `json:"command"`
+	Args    []string          `json:"args"` // after Countersign's own flags
+	Env     map[string]string `json:"env"`  // on top of the front end's environment
+}
+
+// DefaultSettings are the settings of somebody who configured nothing.
+func DefaultSettings() Settings {
+	return Settings{
+		Agent:           AgentSettings{Command: []string{"claude"}},
+		ReviewEdits:     "document",
+		MaxPreviewBytes: 8 << 20,
+		Storage:         "state",
+		TellAmendments:  true,
+	}
+}
+
+// An Agent is one running agent process, whatever its wire. Its methods are
+// safe for concurrent use and never wait for a person. Every event arrives on
+// Events in the order of the wire; the channel is closed after Exited.
+type Agent interface {
+	// Send hands the agent a user message.
+	Send(text string) error
+	// Answer settles the request with that wire id.
+	Answer(requestID string, r approvals.Result) error
+	// Interrupt ends the running turn.
+	Interrupt() error
+	// SetMode asks for a permission mode, in the agent's own word.
+	SetMode(mode string) error
+	// Events is the agent's side of the conversation.
+	Events() <-chan Event
+	// Close ends the agent and everything it started, and waits for it.
+	Close() error
+}
+
+// An Event is something an agent did. It is one of the types below.
+type Event interface{ agentEvent() }
+
+type (
+	// Initialized: the agent told who it is (system/init, or the reply to
+	// initialize). It comes again at the start of every turn.
+	Initialized struct {
+		SessionID string
+		Mode      string // in the agent's words
+		Model     string
+		Version   string
+		Tools     []string
+	}
+	// ModeReported: the mode now in force, in the agent's words.
+	ModeReported struct{ Mode string }
+	// Requested: the agent asks.
+	Requested struct{ Request approvals.Request }
+	// Cancelled: the agent withdrew a request.
+	Cancelled struct{ RequestID string }
+	// Said: text of the assistant.
+	Said struct{ Text, ParentToolUseID string }
+	// ToolUsed: the agent calls a tool (asked or not).
+	ToolUsed struct{ ToolUseID, Tool string }
+	// ToolReturned: a tool's result, as the model reads it.
+	ToolReturned struct {
+		ToolUseID string
+		IsError   bool
+		Text      string
+	}
+	// AgentStarted: a subagent began.
+	AgentStarted struct{ AgentID, Name, ToolUseID string }
+	// TurnEnded: a result arrived. Approvals may still come (background agents).
+	TurnEnded struct {
+		Subtype string
+		IsError bool
+		Text    string
+		CostUSD float64
+		Turns   int
+	}
+	// Reported: the agent told something that a person should see
+	// (permission_denied, informational, an unreadable line).
+	Reported struct {
+		Warning bool
+		Text    string
+	}
+	// Exited: the process has ended. Explanation is a sentence for the person.
+	Exited struct {
+		Code        int
+		Signal      string
+		Expected    bool // Close was called, or a clean end
+		Stderr      string
+		Explanation string
+	}
+)
+
+func (Initialized) agentEvent()  {}
+func (ModeReported) agentEvent() {}
+func (Requested) agentEvent()    {}
+func (Cancelled) agentEvent()    {}
+func (Said) agentEvent()         {}
+func (ToolUsed) agentEvent()     {}
+func (ToolReturned) agentEvent() {}
+func (AgentStarted) agentEvent() {}
+func (TurnEnded) agentEvent()    {}
+func (Reported) agentEvent()     {}
+func (Exited) agentEvent()       {}
+
+// StartOptions are what an agent is started with.
+type StartOptions struct {
+	Settings Settings
+	Dir      string   // absolute: the workspace root
+	Env      []string // "KEY=value", of the front end that starts the session
+	Mode     string   // in the agent's words; "" leaves the flag out
+	Resume   string   // session id to resume; "" starts a new one
+	Marker   string   // marks the agent's environment, so that it cannot settle its own approvals
+}
+
+// A Starter starts agents of one kind.
+type Starter interface {
+	Start(StartOptions) (Agent, error)
+}
