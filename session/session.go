@@ -138,3 +138,27 @@ type StartOptions struct {
 type Starter interface {
 	Start(StartOptions) (Agent, error)
 }
+
+// Info says how a session does. It crosses the hub's socket as JSON.
+type Info struct {
+	ID       string `json:"id,omitzero"`       // the agent's session id
+	State    State  `json:"state"`             //
+	Mode     string `json:"mode,omitzero"`     // in Mode's words; the agent's own word where that is none
+	Model    string `json:"model,omitzero"`    //
+	Version  string `json:"version,omitzero"`  // the agent's
+	Pending  int    `json:"pending"`           // approvals that wait
+	Activity string `json:"activity,omitzero"` // a few words: what the agent does now
+	Error    string `json:"error,omitzero"`    // why it ended, for people
+}
+
+// A State says what a session does.
+type State string
+
+// The states of a session.
+const (
+	StateNone     State = "none"     // none was started, or the last one was closed
+	StateStarting State = "starting" // the agent's process starts
+	StateRunning  State = "running"  // a turn runs
+	StateIdle     State = "idle"     // the agent waits for a prompt
+	StateEnded    State = "ended"    // the agent is gone; Info.Error says why
+)

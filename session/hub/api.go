@@ -15,19 +15,20 @@ import (
 const (
 	MethodAttach     = "hub/attach"     // AttachParams → AttachResult
 	MethodConfigure  = "hub/configure"  // session.Settings → null
-	MethodSend       = "hub/send"       // SendParams → SessionInfo
+	MethodSend       = "hub/send"       // SendParams → session.Info
 	MethodPending    = "hub/pending"    // null → []Approval
 	MethodShow       = "hub/show"       // IDParams → Detail (also settled approvals still known)
 	MethodSettle     = "hub/settle"     // SettleParams → Settled
 	MethodKeep       = "hub/keep"       // KeepParams → null
 	MethodInterrupt  = "hub/interrupt"  // null → null
-	MethodNewSession = "hub/newSession" // null → SessionInfo
+	MethodNewSession = "hub/newSession" // null → session.Info
 	MethodStatus     = "hub/status"     // null → Status
+	MethodLog        = "hub/log"        // null → null: makes sure that the journal's file is complete on disk
 	MethodStop       = "hub/stop"       // null → null: ends the hub, agents included
 
 	// Notifications from the hub to every attached front end.
 	NotifyApproval = "hub/approval" // Approval: registered, changed, settled, outcome known
-	NotifySession  = "hub/session"  // SessionInfo
+	NotifySession  = "hub/session"  // session.Info
 	NotifyMessage  = "hub/message"  // Message
 )
 
@@ -45,12 +46,12 @@ type AttachParams struct {
 // AttachResult is the state of the hub at the moment of attaching; what
 // changes afterwards arrives as notifications.
 type AttachResult struct {
-	Version   string      `json:"version"`
-	PID       int         `json:"pid"`
-	Root      string      `json:"root"`    // absolute path of the workspace
-	Storage   string      `json:"storage"` // absolute path
-	Session   SessionInfo `json:"session"`
-	Approvals []Approval  `json:"approvals"` // pending ones, oldest first
+	Version   string       `json:"version"`
+	PID       int          `json:"pid"`
+	Root      string       `json:"root"`    // absolute path of the workspace
+	Storage   string       `json:"storage"` // absolute path
+	Session   session.Info `json:"session"`
+	Approvals []Approval   `json:"approvals"` // pending ones, oldest first
 }
 
 // SendParams carry a prompt. A session is started if none runs.
@@ -131,28 +132,16 @@ type Detail struct {
 	Diff     string         `json:"diff"`     // unified, capped
 }
 
-// SessionInfo says how the session of this workspace does.
-type SessionInfo struct {
-	ID       string `json:"id,omitzero"`    // the agent's session id
-	State    string `json:"state"`          // "none", "starting", "running" (a turn runs), "idle", "ended"
-	Mode     string `json:"mode,omitzero"`  // in session.Mode's words; the agent's own word where that is none
-	Model    string `json:"model,omitzero"` //
-	Version  string `json:"version,omitzero"`
-	Pending  int    `json:"pending"`
-	Activity string `json:"activity,omitzero"` // a few words: what the agent does now
-	Error    string `json:"error,omitzero"`    // why it ended, for people
-}
-
 // Status is what countersign status shows.
 type Status struct {
-	Version   string      `json:"version"`
-	PID       int         `json:"pid"`
-	Root      string      `json:"root"`
-	Storage   string      `json:"storage"`
-	Socket    string      `json:"socket"`
-	Started   time.Time   `json:"started"`
-	Session   SessionInfo `json:"session"`
-	FrontEnds []string    `json:"frontEnds"`
+	Version   string       `json:"version"`
+	PID       int          `json:"pid"`
+	Root      string       `json:"root"`
+	Storage   string       `json:"storage"`
+	Socket    string       `json:"socket"`
+	Started   time.Time    `json:"started"`
+	Session   session.Info `json:"session"`
+	FrontEnds []string     `json:"frontEnds"`
 }
 
 // Message is for the person, in every attached front end.
@@ -161,3 +150,30 @@ type Message struct {
 	Text     string `json:"text"`
 	ID       string `json:"id,omitzero"` // the approval concerned
 }
+
+// An Event is what Client.Events delivers: an Approval, a session.Info, a
+// Message, or Lost as the last one.
+type Event any
+
+// Lost ends the events of a client: the hub went away.
+type Lost struct{ Err error }
+
+// Codes of the errors that the hub answers, beside those of JSON-RPC.
+const (
+	CodeUnknown   = -32001 // no approval has this id
+	CodeSettled   = -32002 // the approval was settled before; Error.Approval says how
+	CodeStale     = -32003 // the target changed: Error.Approval is the one that took its place
+	CodeRefused   = -32004 // the decision cannot be taken as it was given; nothing was decided
+	CodeForbidden = -32005 // the peer may not decide: it descends from an agent
+	CodeVersion   = -32006 // the hub is another version of this program
+	CodeSession   = -32007 // the session or its agent cannot do this now
+)
+
+// Error is an error answered by the hub, as the client returns it.
+type Error struct {
+	Code     int
+	Message  string    // a sentence for people
+	Approval *Approval // for CodeSettled and CodeStale
+}
+
+func (e *Error) Error() string { return e.Message }
