@@ -1,0 +1,337 @@
+package staging
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// proposedName is the folder of a storage that holds the staged documents.
+const proposedName = "proposed"
+
+// A Store is the storage folder of one workspace: it stages documents under
+// <dir>/proposed. It holds that folder open, so that nobody can put another
+// one, or a symlink, in its place while a document is written.
+type Store struct {
+	dir string // canonical: absolute, without symlinks
+
+	mu       sync.Mutex
+	proposed *os.Root // guarded by mu; replaced when the folder was removed
+}
+
+// Open opens the storage folder dir and creates it, and its parents, with mode
+// 0700. A folder that is a symlink, that another user owns or may write, or
+// that lies below a folder where anybody may put another one in its place, is
+// refused.
+func Open(dir string) (*Store, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("storage %s: %w", dir, err)
+	}
+	parent := filepath.Dir(abs)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return nil, fmt.Errorf("storage %s: %w", abs, err)
+	}
+	// The parents may well be reached through symlinks (/tmp on macOS, a home
+	// on another disk); only the storage folder itself must not be one. From
+	// here on the path is canonical, as editors and URIs will report it.
+	real, err := filepath.EvalSymlinks(parent)
+	if err != nil {
+		return nil, fmt.Errorf("storage %s: %w", abs, err)
+	}
+	if err := refuseOpenParents(real); err != nil {
+		return nil, fmt.Errorf("storage %s: %w", abs, err)
+	}
+	s := &Store{dir: filepath.Join(real, filepath.Base(abs))}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.reopen(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Dir is the storage folder: absolute and without symlinks.
+func (s *Store) Dir() string { return s.dir }
+
+// Close gives the open folder back. Staged documents stay where they are.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proposed == nil {
+		return nil
+	}
+	err := s.proposed.Close()
+	s.proposed = nil
+	return err
+}
+
+// reopen creates and opens <dir>/proposed; the caller holds mu.
+func (s *Store) reopen() error {
+	if s.proposed != nil {
+		s.proposed.Close()
+		s.proposed = nil
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("storage %s: %w", s.dir, plain(err))
+	}
+	storage, err := openDir(s.dir)
+	if err != nil {
+		return fmt.Errorf("storage %w", err)
+	}
+	defer storage.Close()
+	if err := storage.Mkdir(proposedName, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("storage %s: %w", filepath.Join(s.dir, proposedName), plain(err))
+	}
+	proposed, err := openBelow(storage, proposedName)
+	if err != nil {
+		return fmt.Errorf("storage %w", err)
+	}
+	// Ours by name, so its mode may be put right; the storage folder may be
+	// somebody's own and is only checked.
+	if fi, err := proposed.Stat("."); err == nil && fi.Mode().Perm()&0o077 != 0 && modesCount {
+		if err := proposed.Chmod(".", 0o700); err != nil {
+			proposed.Close()
+			return fmt.Errorf("storage %s: %w", filepath.Join(s.dir, proposedName), plain(err))
+		}
+	}
+	s.proposed = proposed
+	return nil
+}
+
+// current gives the open folder of proposals, after making sure that it is
+// still the one that lies at its path; the caller holds mu.
+func (s *Store) current() (*os.Root, error) {
+	if s.proposed != nil {
+		there, err1 := os.Lstat(filepath.Join(s.dir, proposedName))
+		held, err2 := s.proposed.Stat(".")
+		if err1 == nil && err2 == nil && os.SameFile(there, held) {
+			return s.proposed, nil
+		}
+	}
+	if err := s.reopen(); err != nil {
+		return nil, err
+	}
+	return s.proposed, nil
+}
+
+// Stage writes content to <storage>/proposed/<id>/<basename>, as a whole or
+// not at all, and remembers what it wrote. The basename is made safe by
+// [Basename]. Staging an id again replaces its document.
+//
+// The file is not synced: staged documents are written again at need.
+func (s *Store) Stage(id, basename, content string) (Staged, error) {
+	if !validID(id) {
+		return Staged{}, fmt.Errorf("stage: %q is no id of a staged document", id)
+	}
+	name := Basename(basename)
+	path := filepath.Join(s.dir, proposedName, id, name)
+	p, err := s.stage(id, name, content)
+	if err != nil {
+		return Staged{}, fmt.Errorf("stage %s: %w", path, plain(err))
+	}
+	return Staged{ID: id, Path: path, Print: p}, nil
+}
+
+func (s *Store) stage(id, name, content string) (Print, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	proposed, err := s.current()
+	if err != nil {
+		return Print{}, err
+	}
+	if err := proposed.Mkdir(id, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return Print{}, err
+	}
+	dir, err := openBelow(proposed, id)
+	if err != nil {
+		return Print{}, err
+	}
+	defer dir.Close()
+	temp := ".staging-" + token()
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return Print{}, err
+	}
+	_, err = io.WriteString(f, content)
+	var fi fs.FileInfo
+	if err == nil {
+		fi, err = f.Stat()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = dir.Rename(temp, name)
+	}
+	if err != nil {
+		dir.Remove(temp)
+		return Print{}, err
+	}
+	return printOf(fi, content), nil
+}
+
+// Remove takes the staged document of id away, with everything that editors
+// left beside it. An id that has none is no error.
+func (s *Store) Remove(id string) error {
+	if !validID(id) {
+		return fmt.Errorf("remove: %q is no id of a staged document", id)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	proposed, err := s.current()
+	if err != nil {
+		return err
+	}
+	if err := proposed.RemoveAll(id); err != nil {
+		return fmt.Errorf("remove %s: %w", filepath.Join(s.dir, proposedName, id), plain(err))
+	}
+	return nil
+}
+
+// Clear removes every staged document but those whose id keep wants to stay.
+// What does not bear the name of an id is not ours and stays too.
+func (s *Store) Clear(keep func(id string) bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	proposed, err := s.current()
+	if err != nil {
+		return err
+	}
+	entries, err := fs.ReadDir(proposed.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("clear %s: %w", filepath.Join(s.dir, proposedName), plain(err))
+	}
+	var errs []error
+	for _, e := range entries {
+		if id := e.Name(); validID(id) && !keep(id) {
+			if err := proposed.RemoveAll(id); err != nil {
+				errs = append(errs, fmt.Errorf("clear %s: %w", filepath.Join(s.dir, proposedName, id), plain(err)))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// printOf is the print of a file with that content.
+func printOf(fi fs.FileInfo, content string) Print {
+	h := sha256.New()
+	io.WriteString(h, content)
+	p := Print{Size: fi.Size(), ModTime: fi.ModTime().UnixNano(), Hash: hex.EncodeToString(h.Sum(nil))}
+	p.Inode, p.Device = identity(fi)
+	return p
+}
+
+// plain takes the operation and the relative path off a path error: the caller
+// names the whole path.
+func plain(err error) error {
+	var pe *fs.PathError
+	var le *os.LinkError
+	switch {
+	case errors.As(err, &pe):
+		return pe.Err
+	case errors.As(err, &le):
+		return le.Err
+	}
+	return err
+}
+
+var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// tokenLen is the length of the unpredictable part of an id: 80 bits.
+const tokenLen = 16
+
+func token() string {
+	var b [tokenLen * 5 / 8]byte
+	rand.Read(b[:]) // never fails
+	return lowerBase32.EncodeToString(b[:])
+}
+
+// NewID makes the id of a new staged document: ASCII, unpredictable, never the
+// same twice, and ending in the last 8 characters of the request's id (other
+// characters than letters, digits and '-' become '_').
+func NewID(requestID string) string {
+	tail := []rune(requestID)
+	if len(tail) > 8 {
+		tail = tail[len(tail)-8:]
+	}
+	var b strings.Builder
+	b.WriteString(token())
+	b.WriteByte('-')
+	for _, r := range tail {
+		if r < 128 && idByte(byte(r)) {
+			b.WriteRune(r)
+		} else {
+			b.WriteByte('_')
+		}
+	}
+	return b.String()
+}
+
+func idByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
+}
+
+// validID says whether id can be the name of a staged document's folder.
+func validID(id string) bool {
+	if id == "" || len(id) > 128 || id[0] == '-' {
+		return false
+	}
+	for i := range len(id) {
+		if !idByte(id[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// madeID says whether id has the shape that NewID gives.
+func madeID(id string) bool {
+	if len(id) <= tokenLen || len(id) > tokenLen+1+8 || id[tokenLen] != '-' || !validID(id) {
+		return false
+	}
+	return strings.Trim(id[:tokenLen], "abcdefghijklmnopqrstuvwxyz234567") == ""
+}
+
+// Locate finds the storage folder and the id from the path of a staged
+// document alone, so that a front end can tell whose it is. Only paths of the
+// shape <storage>/proposed/<id>/<name>, with an id as NewID makes them, are
+// staged documents. The storage is given without symlinks where it exists: an
+// editor may name the same file by another way (/tmp, /private/tmp).
+func Locate(path string) (storage, id string, ok bool) {
+	if !filepath.IsAbs(path) {
+		return "", "", false
+	}
+	path = filepath.Clean(path)
+	dir := filepath.Dir(path)
+	if id, ok := locate(dir); ok {
+		storage := filepath.Dir(filepath.Dir(dir))
+		if real, err := filepath.EvalSymlinks(storage); err == nil {
+			storage = real
+		}
+		return storage, id, true
+	}
+	// A folder on the way may itself be a symlink to where documents lie.
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", "", false
+	}
+	if id, ok := locate(real); ok {
+		return filepath.Dir(filepath.Dir(real)), id, true
+	}
+	return "", "", false
+}
+
+func locate(dir string) (id string, ok bool) {
+	id = filepath.Base(dir)
+	return id, madeID(id) && filepath.Base(filepath.Dir(dir)) == proposedName
+}
