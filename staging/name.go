@@ -38,11 +38,10 @@ func Basename(name string) string {
 		}
 		i += n
 	}
-	name = b.String()
+	name = cut(b.String())
 	if t := strings.TrimRight(name, ". "); t != name { // Windows would drop them
 		name = t + strings.Repeat("_", len(name)-len(t))
 	}
-	name = cut(name)
 	switch {
 	case strings.Trim(name, "_") == "":
 		return "document" + name
