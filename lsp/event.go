@@ -8,8 +8,8 @@ import "time"
 // An EventKind is one of the things that can happen to a document.
 type EventKind string
 
-// The kinds of events. Staged, Shown, Settled and Ended come from our own
-// side; the others are the editor's.
+// The kinds of events. Staged, Shown, Edited, Settled, Unsettled, Ending and
+// Tick come from our own side; the others are the editor's.
 const (
 	EventStaged   EventKind = "staged"    // an approval's document now lies at URI
 	EventShown    EventKind = "shown"     // the server asked the editor to open URI
@@ -20,8 +20,11 @@ const (
 	EventSaved    EventKind = "saved"     // didSave, with Disk
 	EventClosed   EventKind = "closed"    // didClose
 	EventSettled  EventKind = "settled"   // the approval of URI is settled, by whomever
-	EventEnding   EventKind = "ending"    // shutdown, exit, end of input, signal: nothing decides any more
-	EventTick     EventKind = "tick"      // a deadline named by Gestures.Deadline has passed
+	// EventUnsettled: a verdict of ours came to nothing (the hub refused it or
+	// was not there), so the approval is pending still and may be decided again.
+	EventUnsettled EventKind = "unsettled"
+	EventEnding    EventKind = "ending" // shutdown, exit, end of input, signal: nothing decides any more
+	EventTick      EventKind = "tick"   // a deadline named by Gestures.Deadline has passed
 )
 
 // SaveReason is the reason of a willSave: TextDocumentSaveReason of LSP.
@@ -44,9 +47,13 @@ type Disk struct {
 
 // An Event is one thing that happened to one document. URIs are canonical.
 type Event struct {
-	Kind   EventKind
-	URI    string
-	ID     string     // the approval, for EventStaged and EventSettled
+	Kind EventKind
+	URI  string
+	// ID is the approval: always for EventStaged, EventSettled and
+	// EventUnsettled; for the editor's events the id that the path names, where
+	// it is a staged path (so that a save of a document nobody remembers is told
+	// to the person instead of vanishing).
+	ID     string
 	Reason SaveReason // for EventWillSave
 	Disk   Disk       // for EventSaved of a staged document
 	Text   string     // for EventSettled: unused; kept for messages
@@ -71,7 +78,10 @@ type Verdict struct {
 	URI  string
 	ID   string
 	Rule Rule   // the rule that decided or refused
-	Text string // for VerdictAllow, VerdictKept and VerdictInert: the content on disk
+	Text string // for VerdictAllow, VerdictKept and VerdictInert: the content on disk; for RuleUnreadable: the error
+	// Again: this document got the same answer for the same rule before, so the
+	// person has been told (an autosave comes every second).
+	Again bool
 }
 
 // A Rule is the name of a gesture rule, as shown in logs, messages and the journal.
@@ -83,4 +93,15 @@ type GestureSettings struct {
 	CloseMeans string        // "deny" or "nothing"
 	ArmDelay   time.Duration // a save this soon after opening decides nothing
 	CloseGrace time.Duration // a reopening this soon after a close undoes the close
+	// SaveMeansSet: the person configured SaveMeans, so that "allow" holds even
+	// where the rhythm of saves looks like an autosave.
+	SaveMeansSet bool
+}
+
+// DefaultGestureSettings are the settings of somebody who configured nothing.
+func DefaultGestureSettings() GestureSettings {
+	return GestureSettings{
+		SaveMeans: "allow", CloseMeans: "deny",
+		ArmDelay: 700 * time.Millisecond, CloseGrace: time.Second,
+	}
 }
