@@ -7,6 +7,8 @@
 package session
 
 import (
+	"errors"
+
 	"countersign/approvals"
 )
 
@@ -38,6 +40,10 @@ func DefaultSettings() Settings {
 		TellAmendments:  true,
 	}
 }
+
+// ErrGone is the error of everything that is sent to an agent that has ended;
+// agents wrap it.
+var ErrGone = errors.New("the agent is gone")
 
 // An Agent is one running agent process, whatever its wire. Its methods are
 // safe for concurrent use and never wait for a person. Every event arrives on
@@ -90,12 +96,16 @@ type (
 	AgentStarted struct{ AgentID, Name, ToolUseID string }
 	// TurnEnded: a result arrived. Approvals may still come (background agents).
 	TurnEnded struct {
-		Subtype string
-		IsError bool
-		Text    string
-		CostUSD float64
-		Turns   int
+		Subtype     string
+		IsError     bool // not for a turn that was interrupted
+		Interrupted bool
+		Text        string
+		CostUSD     float64
+		Turns       int
 	}
+	// BackgroundChanged: so many subagents now run in the background. They may
+	// ask, and start turns, after the turn that began them has ended.
+	BackgroundChanged struct{ Running int }
 	// Reported: the agent told something that a person should see
 	// (permission_denied, informational, an unreadable line).
 	Reported struct {
@@ -104,25 +114,28 @@ type (
 	}
 	// Exited: the process has ended. Explanation is a sentence for the person.
 	Exited struct {
-		Code        int
-		Signal      string
-		Expected    bool // Close was called, or a clean end
-		Stderr      string
-		Explanation string
+		Code     int
+		Signal   string
+		Expected bool // Close was called, or a clean end
+		// UnknownSession: there is no such session to resume.
+		UnknownSession bool
+		Stderr         string
+		Explanation    string
 	}
 )
 
-func (Initialized) agentEvent()  {}
-func (ModeReported) agentEvent() {}
-func (Requested) agentEvent()    {}
-func (Cancelled) agentEvent()    {}
-func (Said) agentEvent()         {}
-func (ToolUsed) agentEvent()     {}
-func (ToolReturned) agentEvent() {}
-func (AgentStarted) agentEvent() {}
-func (TurnEnded) agentEvent()    {}
-func (Reported) agentEvent()     {}
-func (Exited) agentEvent()       {}
+func (Initialized) agentEvent()       {}
+func (ModeReported) agentEvent()      {}
+func (Requested) agentEvent()         {}
+func (Cancelled) agentEvent()         {}
+func (Said) agentEvent()              {}
+func (ToolUsed) agentEvent()          {}
+func (ToolReturned) agentEvent()      {}
+func (AgentStarted) agentEvent()      {}
+func (TurnEnded) agentEvent()         {}
+func (BackgroundChanged) agentEvent() {}
+func (Reported) agentEvent()          {}
+func (Exited) agentEvent()            {}
 
 // StartOptions are what an agent is started with.
 type StartOptions struct {

@@ -1,0 +1,45 @@
+package claude
+
+import (
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// An output is the reading end of a pipe from the process. While the process
+// lives a read waits without limit. After its end, what it wrote is still read
+// however slowly; but something that it started and that left its group may
+// hold the pipe open for ever, so a read that finds nothing for graceOutput,
+// and any read later than graceDrain, ends the stream.
+type output struct {
+	file  *os.File
+	limit atomic.Pointer[time.Time] // set once the process has ended
+}
+
+const (
+	graceOutput = 500 * time.Millisecond
+	graceDrain  = time.Minute
+)
+
+// Read reads from the pipe.
+func (o *output) Read(p []byte) (int, error) {
+	if limit := o.limit.Load(); limit != nil {
+		o.setDeadline(*limit)
+	}
+	return o.file.Read(p)
+}
+
+// processEnded bounds the reads from now on, also one that is under way.
+func (o *output) processEnded() {
+	limit := time.Now().Add(graceDrain)
+	o.limit.Store(&limit)
+	o.setDeadline(limit)
+}
+
+func (o *output) setDeadline(limit time.Time) {
+	soon := time.Now().Add(graceOutput)
+	if soon.After(limit) {
+		soon = limit
+	}
+	o.file.SetReadDeadline(soon)
+}

@@ -1,0 +1,18 @@
+package claude
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup keeps the console's Ctrl+C away from the agent. What the agent
+// started is ended by killGroup only as far as taskkill finds it.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
+
+func terminateGroup(cmd *exec.Cmd) { cmd.Process.Kill() }
+
+func killGroup(cmd *exec.Cmd) { cmd.Process.Kill() }
+
+func exitSignal(*exec.ExitError) string { return "" }

@@ -1,0 +1,196 @@
+package session
+
+import (
+	"countersign/approvals"
+)
+
+// follow is the goroutine of one agent: it deals with its events in order,
+// until the last.
+func (s *Session) follow(r *run) {
+	defer close(r.done)
+	gone := Exited{Code: -1, Explanation: "the agent was lost"}
+	for e := range r.agent.Events() {
+		switch e := e.(type) {
+		case Exited:
+			gone = e // when the channel is closed, so that nothing can come after it
+			continue
+		default:
+			s.take(r, e)
+		}
+		if s.o.Observe != nil {
+			s.o.Observe(e)
+		}
+	}
+	s.exited(r, gone)
+	if s.o.Observe != nil {
+		s.o.Observe(gone)
+	}
+	r.answers.Wait()
+}
+
+// take deals with one event other than Exited.
+func (s *Session) take(r *run, e Event) {
+	switch e := e.(type) {
+	case Initialized:
+		s.checkMode(r, e.Mode)
+		s.change(func(i *Info) {
+			if e.Mode != "" {
+				s.word = e.Mode
+			}
+			if e.Version != "" {
+				i.Version = e.Version
+			}
+			if e.Model != "" {
+				i.Model = e.Model
+			}
+			if e.SessionID == "" {
+				// The reply to initialize: the process is up. A turn begins
+				// with a session id.
+				if i.State == StateStarting && !r.prompted {
+					i.State = StateIdle
+				}
+				return
+			}
+			i.ID = e.SessionID
+			i.State = StateRunning
+			i.Error = ""
+			r.started, r.prompted = true, false
+		})
+	case ModeReported:
+		s.change(func(*Info) { s.word = e.Mode })
+	case Requested:
+		s.register(r, e.Request)
+	case Cancelled:
+		s.withdraw(r, e.RequestID, "the agent withdrew its request")
+	case ToolUsed:
+		s.change(func(i *Info) {
+			i.State = StateRunning
+			i.Activity = e.Tool
+		})
+	case Said:
+		s.change(func(i *Info) { i.Activity = "" })
+	case ToolReturned:
+		s.returned(r, e)
+	case AgentStarted:
+		s.mu.Lock()
+		r.names[e.AgentID] = e.Name
+		s.mu.Unlock()
+	case BackgroundChanged:
+		s.change(func(i *Info) {
+			s.background = e.Running
+			if e.Running == 0 && i.Activity == inBackground {
+				i.State, i.Activity = StateIdle, ""
+			}
+		})
+	case TurnEnded:
+		s.tell(r, true)
+		s.change(func(i *Info) {
+			i.State, i.Activity = StateIdle, ""
+			if s.background > 0 {
+				// A result is not the end: they ask later, and start turns.
+				i.State, i.Activity = StateRunning, inBackground
+			}
+			i.Error = ""
+			if e.IsError {
+				i.Error = e.Text
+			}
+		})
+		if e.IsError && e.Text != "" {
+			s.o.Report(true, e.Text, "")
+		}
+	case Reported:
+		s.o.Report(e.Warning, e.Text, "")
+	}
+}
+
+// inBackground is the activity while only background agents work.
+const inBackground = "background agents"
+
+// register puts a request on the desk. It is on the desk before anybody is
+// shown anything, so that no dismissed message can strand the agent.
+func (s *Session) register(r *run, q approvals.Request) {
+	s.mu.Lock()
+	if _, twice := r.pending[q.ID]; twice {
+		s.mu.Unlock()
+		return // the agent lists what is open again when it is asked to
+	}
+	r.pending[q.ID] = ""
+	q.Session = s.info.ID
+	q.Mode = s.word
+	if q.Dir == "" {
+		q.Dir = s.o.Dir
+	}
+	if q.AgentID != "" && q.AgentName == "" {
+		q.AgentName = r.names[q.AgentID]
+	}
+	s.mu.Unlock()
+
+	a := s.o.Desk.Register(q)
+	if a.State != approvals.Pending {
+		r.answers.Add(1)
+		go func() {
+			defer r.answers.Done()
+			s.o.Desk.Answered(a.ID, r.agent.Answer(q.ID, a.Result))
+		}()
+		s.change(func(*Info) { delete(r.pending, q.ID) })
+		return
+	}
+	s.change(func(i *Info) {
+		if _, still := r.pending[q.ID]; still { // else settled meanwhile
+			r.pending[q.ID] = a.ID
+		}
+		i.State = StateRunning
+	})
+}
+
+// withdraw takes a request off the desk; no decision is recorded.
+func (s *Session) withdraw(r *run, requestID, reason string) {
+	s.o.Desk.Withdraw(requestID, reason)
+	s.change(func(*Info) { delete(r.pending, requestID) })
+}
+
+// returned hands a tool's result to the desk, which compares the file with what
+// was approved.
+func (s *Session) returned(r *run, e ToolReturned) {
+	a, ours := s.o.Desk.Returned(e.ToolUseID, e.IsError, e.Text)
+	s.change(func(i *Info) { i.Activity = "" })
+	s.mu.Lock()
+	_, amended := r.answering[e.ToolUseID]
+	delete(r.answering, e.ToolUseID)
+	s.mu.Unlock()
+	if ours && amended {
+		s.amended(r, a)
+	}
+}
+
+// exited is the end of an agent. Everything that it asked is withdrawn: losing
+// an agent decides nothing.
+func (s *Session) exited(r *run, e Exited) {
+	s.mu.Lock()
+	open := make([]string, 0, len(r.pending))
+	for id := range r.pending {
+		open = append(open, id)
+	}
+	ending := r.ending
+	s.mu.Unlock()
+	for _, id := range open {
+		s.o.Desk.Withdraw(id, "the agent that asked is gone: "+e.Explanation)
+	}
+	if !ending && (!e.Expected || len(open) > 0) {
+		s.o.Report(true, e.Explanation, "")
+	}
+	s.change(func(i *Info) {
+		s.live = nil
+		s.word = ""
+		s.background = 0
+		if e.UnknownSession || !r.started {
+			s.resume = ""
+		} else {
+			s.resume = i.ID
+		}
+		i.State, i.Activity, i.Error = StateEnded, "", e.Explanation
+		if ending {
+			i.State, i.Error = StateNone, ""
+		}
+	})
+}

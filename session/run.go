@@ -1,0 +1,326 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"countersign/approvals"
+)
+
+// A Desk is what a session needs of the desk of approvals.
+type Desk interface {
+	Register(approvals.Request) approvals.Approval
+	Settle(id string, d approvals.Decision) (approvals.Approval, []approvals.Note, error)
+	Answered(id string, err error)
+	Withdraw(requestID, reason string) (approvals.Approval, bool)
+	Returned(toolUseID string, isError bool, text string) (approvals.Approval, bool)
+}
+
+// Options are what a session is made of.
+type Options struct {
+	Desk    Desk
+	Starter Starter
+	Dir     string // absolute: the workspace root
+	Marker  string // marks the agent's environment
+	// Notify is told how the session does after each change, in order, never
+	// under a lock that Info needs. It must not call any other method.
+	Notify func(Info)
+	// Report tells the person something; id is the approval concerned, or "".
+	Report func(warning bool, text, id string)
+	// Observe sees every event of the agent, in order, after the session has
+	// dealt with it. It may be nil, and must not block for long.
+	Observe func(Event)
+	// Clear is called when a new session replaces the old one: what lies
+	// staged for settled approvals can go. It may be nil.
+	Clear func()
+}
+
+// A Session is one conversation with an agent: its process, its mode, its id.
+// It owns at most one Agent at a time. Its methods are safe for concurrent use.
+//
+// For each agent one goroutine, started with it, reads its events until the
+// channel is closed; it blocks on the agent and on the desk, and whoever ends
+// the agent waits for it. Answers to requests that the desk refuses by itself
+// are written by short-lived goroutines, so that the reading never waits for
+// an agent that does not read.
+type Session struct {
+	o Options
+
+	// turnstile lets one at a time start or end an agent: a one-slot channel
+	// and no mutex, because starting and ending wait for a process. Nothing
+	// that settles, withdraws or reads events ever takes it.
+	turnstile chan struct{}
+
+	mu sync.Mutex
+	// guarded by mu; never held while the agent, the desk or a callback is
+	// called:
+	info       Info
+	live       *run
+	resume     string // session id to go on with after the agent was lost
+	word       string // the mode last reported, in the agent's words; "" unknown
+	requested  Mode   // set by SetPermissions, applied by the next Send
+	settings   Settings
+	env        []string
+	background int
+	closed     bool
+
+	notifying sync.Mutex // orders the calls of Notify; taken before mu
+}
+
+// A run is one agent from start to end.
+type run struct {
+	agent Agent
+	done  chan struct{} // closed when its last event has been dealt with
+
+	// guarded by Session.mu:
+	pending   map[string]string // request id → approval id; what waits for a decision
+	answering map[string]string // tool use id → approval id; amended, its outcome not known yet
+	names     map[string]string // subagents by id
+	telling   []string          // diffs of amendments that the agent is still to be told
+	started   bool              // a turn has begun: the session exists for the agent
+	prompted  bool              // a prompt was sent that no turn has taken up yet
+	ending    bool              // Close or Renew ends it
+	wanted    string            // the mode it was started in, until it has reported its own
+
+	answers sync.WaitGroup
+}
+
+// ErrNoAgent is the answer to what needs a running agent when there is none.
+var ErrNoAgent = errors.New("no agent runs")
+
+// ErrClosed is the answer to everything after Close.
+var ErrClosed = errors.New("the session is closed")
+
+// New makes a session without an agent; the first Send starts one.
+func New(o Options) *Session {
+	if o.Notify == nil {
+		o.Notify = func(Info) {}
+	}
+	if o.Report == nil {
+		o.Report = func(bool, string, string) {}
+	}
+	return &Session{
+		o:         o,
+		turnstile: make(chan struct{}, 1),
+		info:      Info{State: StateNone},
+		settings:  DefaultSettings(),
+	}
+}
+
+// Info says how the session does now.
+func (s *Session) Info() Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.info
+}
+
+// change mutates the state under the lock, keeps what follows from it true, and
+// notifies.
+func (s *Session) change(mutate func(*Info)) Info {
+	s.notifying.Lock()
+	defer s.notifying.Unlock()
+	s.mu.Lock()
+	before := s.info
+	mutate(&s.info)
+	s.info.Pending = 0
+	if s.live != nil {
+		s.info.Pending = len(s.live.pending)
+	}
+	s.info.Mode = s.modeName()
+	after := s.info
+	s.mu.Unlock()
+	if after != before {
+		s.o.Notify(after)
+	}
+	return after
+}
+
+// Send hands the agent a prompt, and starts an agent if none runs, with this
+// environment and these settings. While a turn runs the prompt goes straight to
+// the agent, which takes it up in that turn. An error says why nothing was sent.
+func (s *Session) Send(text string, env []string, settings Settings) (Info, error) {
+	s.turnstile <- struct{}{}
+	defer func() { <-s.turnstile }()
+
+	s.mu.Lock()
+	r, closed := s.live, s.closed
+	s.mu.Unlock()
+	if closed {
+		return s.Info(), ErrClosed
+	}
+	if r != nil {
+		var err error
+		if r, err = s.applyMode(r); err != nil {
+			return s.Info(), err
+		}
+	}
+	if r == nil {
+		var err error
+		if r, err = s.start(env, settings); err != nil {
+			return s.Info(), err
+		}
+	}
+	s.mu.Lock()
+	s.settings.TellAmendments = settings.TellAmendments
+	r.prompted = true
+	s.mu.Unlock()
+	if err := r.agent.Send(text); err != nil {
+		if errors.Is(err, ErrGone) {
+			<-r.done // its last event says why
+			if info := s.Info(); info.Error != "" {
+				return info, fmt.Errorf("the prompt was not sent: %s", info.Error)
+			}
+		}
+		return s.Info(), fmt.Errorf("the prompt was not sent: %w", err)
+	}
+	return s.change(func(i *Info) {
+		if s.live == r && i.State == StateIdle {
+			i.State = StateRunning
+		}
+	}), nil
+}
+
+// start starts an agent. The caller has the turnstile.
+func (s *Session) start(env []string, settings Settings) (*run, error) {
+	s.mu.Lock()
+	resume := s.resume
+	word := s.startWord(settings)
+	s.settings, s.env = settings, env
+	s.mu.Unlock()
+	s.change(func(i *Info) { *i = Info{State: StateStarting, ID: resume} })
+
+	agent, err := s.o.Starter.Start(StartOptions{
+		Settings: settings, Dir: s.o.Dir, Env: env, Mode: word, Resume: resume, Marker: s.o.Marker,
+	})
+	if err != nil {
+		s.change(func(i *Info) { *i = Info{State: StateEnded, ID: resume, Error: err.Error()} })
+		return nil, err
+	}
+	r := &run{
+		agent: agent, done: make(chan struct{}), wanted: word,
+		pending: make(map[string]string), answering: make(map[string]string), names: make(map[string]string),
+	}
+	s.change(func(*Info) {
+		s.live = r
+		s.word = "" // nobody has observed it yet
+		s.background = 0
+	})
+	go s.follow(r)
+	return r, nil
+}
+
+// Settle decides an approval: the desk checks and records, then the agent gets
+// the answer. An error from the desk means that nothing was decided here.
+func (s *Session) Settle(id string, d approvals.Decision) (approvals.Approval, []approvals.Note, error) {
+	a, notes, err := s.o.Desk.Settle(id, d)
+	if err != nil {
+		return a, notes, err
+	}
+	request := a.Request.ID
+	s.mu.Lock()
+	r := s.live
+	if r != nil {
+		if _, waits := r.pending[request]; waits {
+			if a.State == approvals.Allowed && a.Amended && s.settings.TellAmendments && a.Request.ToolUseID != "" {
+				r.answering[a.Request.ToolUseID] = a.ID
+			}
+		} else {
+			r = nil // another agent's, lost just now
+		}
+	}
+	s.mu.Unlock()
+
+	err = ErrNoAgent
+	if r != nil {
+		err = r.agent.Answer(request, a.Result)
+	}
+	s.o.Desk.Answered(a.ID, err)
+	s.change(func(*Info) {
+		if r != nil {
+			delete(r.pending, request)
+			if err != nil {
+				delete(r.answering, a.Request.ToolUseID)
+			}
+		}
+	})
+	if err != nil {
+		notes = append(notes, approvals.Note{Warning: true, Text: fmt.Sprintf("the answer did not reach the agent: %v", err)})
+	}
+	return a, notes, nil
+}
+
+// Asked says whether the request with this wire id is one that this session's
+// agent waits for, so that a hub with several sessions finds the right one.
+func (s *Session) Asked(requestID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live == nil {
+		return false
+	}
+	_, ok := s.live.pending[requestID]
+	return ok
+}
+
+// Interrupt ends the running turn; what is pending is then withdrawn by the
+// agent.
+func (s *Session) Interrupt() error {
+	s.mu.Lock()
+	r := s.live
+	s.mu.Unlock()
+	if r == nil {
+		return ErrNoAgent
+	}
+	return r.agent.Interrupt()
+}
+
+// Renew makes room for a new conversation: the agent is ended, what it asked is
+// withdrawn, and the next Send starts a fresh one.
+func (s *Session) Renew() (Info, error) {
+	s.turnstile <- struct{}{}
+	defer func() { <-s.turnstile }()
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return s.Info(), ErrClosed
+	}
+	err := s.end()
+	info := s.change(func(i *Info) {
+		*i = Info{State: StateNone}
+		s.resume, s.word, s.requested = "", "", Mode{}
+	})
+	if s.o.Clear != nil {
+		s.o.Clear()
+	}
+	return info, err
+}
+
+// Close ends the agent for good. What it asked is withdrawn, never decided.
+func (s *Session) Close() error {
+	s.turnstile <- struct{}{}
+	defer func() { <-s.turnstile }()
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	err := s.end()
+	s.change(func(i *Info) { *i = Info{State: StateNone, ID: i.ID} })
+	return err
+}
+
+// end ends the agent, if one runs, and waits until its last event has been
+// dealt with. The caller has the turnstile.
+func (s *Session) end() error {
+	s.mu.Lock()
+	r := s.live
+	if r != nil {
+		r.ending = true
+	}
+	s.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	err := r.agent.Close()
+	<-r.done
+	return err
+}
