@@ -79,14 +79,14 @@ func (r *settingsReader) warn(format string, args ...any) {
 // members is a JSON object in the order of its names, or nil.
 func members(v jsontext.Value) map[string]jsontext.Value {
 	var m map[string]jsontext.Value
-	if v.Kind() != '{' || json.Unmarshal(v, &m, laxly) != nil {
+	if v.Kind() != '{' || json.Unmarshal(v, &m, lenient) != nil {
 		return nil
 	}
 	return m
 }
 
-// laxly are the options for reading what editors write: the last of two equal names counts.
-var laxly = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+// lenient are the options for reading what editors write: the last of two equal names counts.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 func (r *settingsReader) layer(l Layer) {
 	r.source = l.Source
@@ -97,7 +97,7 @@ func (r *settingsReader) layer(l Layer) {
 	}
 	if v.Kind() == '[' {
 		var list []jsontext.Value
-		if json.Unmarshal(v, &list, laxly) == nil && len(list) == 1 {
+		if json.Unmarshal(v, &list, lenient) == nil && len(list) == 1 {
 			v = list[0]
 		} else if len(list) == 0 {
 			return // an empty table of Lua
@@ -199,7 +199,7 @@ func (r *settingsReader) wrong(key string, v jsontext.Value, expected string) {
 
 // word reads a string; ok is false after a warning.
 func (r *settingsReader) word(key string, v jsontext.Value, expected string) (s string, ok bool) {
-	if v.Kind() != '"' || json.Unmarshal(v, &s, laxly) != nil {
+	if v.Kind() != '"' || json.Unmarshal(v, &s, lenient) != nil {
 		r.wrong(key, v, expected)
 		return "", false
 	}
@@ -267,7 +267,7 @@ func words(least int, at func(*settingsReader) *[]string) setting {
 	return func(r *settingsReader, key string, v jsontext.Value) {
 		const expected = "a list of strings"
 		var raw []jsontext.Value
-		if v.Kind() != '[' || json.Unmarshal(v, &raw, laxly) != nil {
+		if v.Kind() != '[' || json.Unmarshal(v, &raw, lenient) != nil {
 			r.wrong(key, v, expected)
 			return
 		}
