@@ -1,0 +1,248 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"countersign/approvals"
+	"countersign/session"
+	"countersign/session/rpc"
+)
+
+// A desk is what the hub needs of approvals.Desk.
+type desk interface {
+	Get(id string) (approvals.Approval, bool)
+	Pending() []approvals.Approval // oldest first
+	Keep(id, text string) error
+}
+
+// A conversation is what the hub needs of session.Session.
+type conversation interface {
+	Send(text string, env []string, s session.Settings) (session.Info, error)
+	Settle(id string, d approvals.Decision) (approvals.Approval, []approvals.Note, error)
+	Interrupt() error
+	Info() session.Info
+	Renew() (session.Info, error)
+	Close() error
+}
+
+// A hub is the state of the hub process: its front ends, and when it may end.
+type hub struct {
+	record record
+	pid    int // ours: agents are its children
+	idle   time.Duration
+	after  func(time.Duration, func()) (stop func() bool) // time.AfterFunc
+	log    *zap.Logger
+
+	desk    desk
+	talk    conversation
+	policy  func(session.Settings)                 // hands settings on to the desk
+	refused func(id, text string, by approvals.By) // journals a refused decision
+	closed  func() error                           // closes the journal and the storage
+	peerOf  func(*net.UnixConn) (peer, error)      // who is at the other end
+	started func()                                 // an agent may have been started or ended
+
+	stopping chan struct{} // closed when the hub is to end
+	left     sync.WaitGroup
+
+	mu       sync.Mutex
+	fronts   map[*front]struct{}
+	settings session.Settings
+	waiting  map[string]bool // ids of pending approvals
+	state    session.State   // of the session
+	ending   bool
+	reason   string      // why it ends
+	quiet    func() bool // stops the idle timer; nil when none runs
+}
+
+func newHub(r record, log *zap.Logger) *hub {
+	return &hub{
+		record: r, pid: r.PID, log: log,
+		idle:     10 * time.Second,
+		after:    func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop },
+		policy:   func(session.Settings) {},
+		refused:  func(string, string, approvals.By) {},
+		closed:   func() error { return nil },
+		peerOf:   peerOf,
+		started:  func() {},
+		stopping: make(chan struct{}),
+		fronts:   make(map[*front]struct{}),
+		settings: session.DefaultSettings(),
+		waiting:  make(map[string]bool),
+		state:    session.StateNone,
+	}
+}
+
+// accept takes front ends until the listener is closed.
+func (h *hub) accept(ctx context.Context, l *net.UnixListener) error {
+	for {
+		c, err := l.AcceptUnix()
+		if err != nil {
+			return err
+		}
+		h.admit(ctx, c)
+	}
+}
+
+// admit makes a front end of a connection, if it is one of this user's.
+func (h *hub) admit(ctx context.Context, c *net.UnixConn) {
+	p, err := h.peerOf(c)
+	if err == nil {
+		if err = p.ours(); err != nil {
+			p.release()
+		}
+	}
+	if err != nil {
+		h.log.Warn("a connection was refused", zap.Error(err))
+		c.Close()
+		return
+	}
+	f := &front{hub: h, peer: p, name: fmt.Sprintf("process %d", p.pid), suspect: p.mayDecide(h.pid)}
+	h.mu.Lock()
+	h.fronts[f] = struct{}{}
+	f.conn = rpc.NewConn(ctx, c, f, rpc.Options{Name: f.name, Log: h.log, Grace: time.Second})
+	h.mu.Unlock()
+	h.left.Go(func() {
+		<-f.conn.Done()
+		p.release()
+		h.mu.Lock()
+		delete(h.fronts, f)
+		h.mu.Unlock()
+		h.settle()
+	})
+}
+
+// settle starts or stops the idle timer, after whatever it depends on changed.
+func (h *hub) settle() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	busy := h.busy(nil) != "" || h.ending
+	switch {
+	case busy && h.quiet != nil:
+		h.quiet()
+		h.quiet = nil
+	case !busy && h.quiet == nil:
+		h.quiet = h.after(h.idle, h.idled)
+	}
+}
+
+// busy says why the hub cannot end by itself, as if without were not there; ""
+// when it can. The caller holds mu.
+func (h *hub) busy(without *front) string {
+	for f := range h.fronts {
+		if f.watch && f != without {
+			return f.name + " is attached"
+		}
+	}
+	switch {
+	case len(h.waiting) > 0:
+		return "approvals are pending"
+	case h.state == session.StateRunning || h.state == session.StateStarting:
+		return "the agent works"
+	}
+	return ""
+}
+
+// idled is the idle timer's: it ends the hub if nothing has changed meanwhile.
+func (h *hub) idled() {
+	h.mu.Lock()
+	h.quiet = nil
+	if h.busy(nil) == "" {
+		h.end("idle")
+	}
+	h.mu.Unlock()
+	h.settle()
+}
+
+// stop ends the hub.
+func (h *hub) stop(reason string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.end(reason)
+}
+
+// end marks the hub as ending: from now on nobody is attached. The caller holds mu.
+func (h *hub) end(reason string) {
+	if !h.ending {
+		h.ending, h.reason = true, reason
+		close(h.stopping)
+	}
+}
+
+func (h *hub) configure(s session.Settings) {
+	h.mu.Lock()
+	moved := s.Storage != "" && s.Storage != h.settings.Storage
+	h.settings = s
+	h.mu.Unlock()
+	h.policy(s)
+	if moved {
+		h.log.Info("another storage is configured; it counts from the next start of the hub", zap.String("storage", s.Storage))
+	}
+}
+
+func (h *hub) pendingApprovals() []Approval {
+	list := h.desk.Pending()
+	out := make([]Approval, 0, len(list))
+	for _, a := range list {
+		out = append(out, wireOf(a))
+	}
+	return out
+}
+
+// approvalChanged is the desk's Notify: in order, and lean, since it lies
+// between the agent's line and the person's screen.
+func (h *hub) approvalChanged(a approvals.Approval) {
+	h.mu.Lock()
+	if a.State == approvals.Pending {
+		h.waiting[a.ID] = true
+	} else {
+		delete(h.waiting, a.ID)
+	}
+	h.mu.Unlock()
+	h.broadcast(NotifyApproval, wireOf(a))
+	h.settle()
+}
+
+// sessionChanged is the session's Notify.
+func (h *hub) sessionChanged(i session.Info) {
+	h.mu.Lock()
+	changed := h.state != i.State
+	h.state = i.State
+	h.mu.Unlock()
+	h.broadcast(NotifySession, i)
+	if changed {
+		h.started()
+		h.settle()
+	}
+}
+
+// report tells every front end something for the person.
+func (h *hub) report(warning bool, text, id string) {
+	m := Message{Severity: "info", Text: text, ID: id}
+	if warning {
+		m.Severity = "warning"
+	}
+	h.broadcast(NotifyMessage, m)
+}
+
+// broadcast queues a notification for every watching front end. The lock keeps
+// the order the same for all.
+func (h *hub) broadcast(method string, v any) {
+	raw, err := rpc.Encode(v)
+	if err != nil {
+		h.log.Error("a notification cannot be encoded", zap.String("method", method), zap.Error(err))
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for f := range h.fronts {
+		if f.watch {
+			_ = f.conn.Notify(method, raw) // an error: it has just gone
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"countersign/approvals"
+	"countersign/session"
+	"countersign/session/rpc"
+)
+
+// codeEnding: the hub is about to end; whoever gets this starts another one.
+const codeEnding rpc.Code = -32099
+
+var errEnding = rpc.Errorf(codeEnding, "the hub is ending")
+
+func (f *front) attach(params jsontext.Value) (any, error) {
+	var p AttachParams
+	if err := rpc.Params(params, &p); err != nil {
+		return nil, err
+	}
+	h := f.hub
+	if p.Version != h.record.Version {
+		f.named(p.Name)
+		return nil, rpc.Errorf(CodeVersion,
+			"the hub of %s (pid %d) is another version of countersign (%s, this is %s): end it with \"countersign stop\" when nothing is pending, and try again",
+			h.record.Root, h.record.PID, h.record.Version, p.Version)
+	}
+	if p.Settings != nil && f.mayDecide() == nil {
+		h.configure(*p.Settings)
+	}
+	h.mu.Lock()
+	if h.ending {
+		h.mu.Unlock()
+		return nil, errEnding
+	}
+	f.attached, f.watch, f.version = true, p.Watch, p.Version
+	f.name = cut(p.Name, 100)
+	// From here on this front end is notified of every change; what the desk
+	// says afterwards is therefore never older than what it will be told.
+	h.mu.Unlock()
+	h.settle()
+	return AttachResult{
+		Version: h.record.Version, PID: h.record.PID, Root: h.record.Root, Storage: h.record.Storage,
+		Session: h.talk.Info(), Approvals: h.pendingApprovals(),
+	}, nil
+}
+
+// named remembers what a front end calls itself before it is attached.
+func (f *front) named(name string) {
+	f.hub.mu.Lock()
+	defer f.hub.mu.Unlock()
+	f.name = cut(name, 100)
+}
+
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n]
+}
+
+func (f *front) configure(params jsontext.Value) (any, error) {
+	var s session.Settings
+	if err := rpc.Params(params, &s); err != nil {
+		return nil, err
+	}
+	f.hub.configure(s)
+	return nil, nil
+}
+
+func (f *front) send(params jsontext.Value) (any, error) {
+	var p SendParams
+	if err := rpc.Params(params, &p); err != nil {
+		return nil, err
+	}
+	if p.Settings != nil {
+		f.hub.configure(*p.Settings)
+	}
+	f.hub.mu.Lock()
+	settings := f.hub.settings
+	f.hub.mu.Unlock()
+	info, err := f.hub.talk.Send(p.Text, p.Env, settings)
+	if err != nil {
+		return nil, sessionError(err)
+	}
+	return info, nil
+}
+
+func (f *front) pending(jsontext.Value) (any, error) { return f.hub.pendingApprovals(), nil }
+
+func (f *front) show(params jsontext.Value) (any, error) {
+	var p IDParams
+	if err := rpc.Params(params, &p); err != nil {
+		return nil, err
+	}
+	a, ok := f.hub.desk.Get(p.ID)
+	if !ok {
+		return nil, unknown(p.ID)
+	}
+	return detailOf(a), nil
+}
+
+func unknown(id string) error {
+	return rpc.Errorf(CodeUnknown, "there is no approval %q: it was settled long ago, or lost with its agent (countersign log shows what became of it)", id)
+}
+
+func (f *front) settle(params jsontext.Value) (any, error) {
+	var p SettleParams
+	if err := rpc.Params(params, &p); err != nil {
+		return nil, err
+	}
+	a, notes, err := f.hub.talk.Settle(p.ID, approvals.Decision{
+		Allow: p.Allow, Text: p.Text, Suggestion: p.Suggestion, ForSession: p.ForSession,
+		Answers: p.Answers, Notes: p.Notes, Mode: p.Mode, Message: p.Message, Interrupt: p.Interrupt,
+		By: f.by(p.How, p.Rule),
+	})
+	if err != nil {
+		return nil, settleError(err)
+	}
+	return Settled{Approval: wireOf(a), Notes: notes}, nil
+}
+
+func (f *front) keep(params jsontext.Value) (any, error) {
+	var p KeepParams
+	if err := rpc.Params(params, &p); err != nil {
+		return nil, err
+	}
+	if err := f.hub.desk.Keep(p.ID, p.Text); err != nil {
+		return nil, settleError(err)
+	}
+	return nil, nil
+}
+
+func (f *front) interrupt(jsontext.Value) (any, error) {
+	if err := f.hub.talk.Interrupt(); err != nil {
+		return nil, sessionError(err)
+	}
+	return nil, nil
+}
+
+func (f *front) newSession(jsontext.Value) (any, error) {
+	info, err := f.hub.talk.Renew()
+	if err != nil {
+		return nil, sessionError(err)
+	}
+	return info, nil
+}
+
+func (f *front) status(jsontext.Value) (any, error) {
+	h := f.hub
+	st := Status{
+		Version: h.record.Version, PID: h.record.PID, Root: h.record.Root, Storage: h.record.Storage,
+		Socket: h.record.Socket, Started: h.record.Started, Session: h.talk.Info(), FrontEnds: []string{},
+	}
+	h.mu.Lock()
+	for other := range h.fronts {
+		if other.attached && other != f {
+			st.FrontEnds = append(st.FrontEnds, fmt.Sprintf("%s (pid %d)", other.name, other.peer.pid))
+		}
+	}
+	h.mu.Unlock()
+	slices.Sort(st.FrontEnds)
+	return st, nil
+}
+
+// log: the journal is on disk before anything else happens with its entries.
+func (f *front) log(jsontext.Value) (any, error) { return nil, nil }
+
+// stop ends the hub. A front end of another version may ask for that while
+// nothing would be lost by it.
+func (f *front) stop(jsontext.Value) (any, error) {
+	h := f.hub
+	h.mu.Lock()
+	attached, busy := f.attached, h.busy(f)
+	h.mu.Unlock()
+	if !attached && busy != "" {
+		return nil, rpc.Errorf(CodeVersion,
+			"the hub of %s (pid %d) is another version of countersign (%s) and cannot be replaced now: %s",
+			h.record.Root, h.record.PID, h.record.Version, busy)
+	}
+	h.stop("asked by " + f.by("", "").FrontEnd)
+	return nil, nil
+}
+
+func sessionError(err error) error {
+	if coded := (*rpc.Error)(nil); errors.As(err, &coded) {
+		return err
+	}
+	return rpc.Errorf(CodeSession, "%v", err)
+}

@@ -1,0 +1,93 @@
+package hub
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"go.lsp.dev/uri"
+
+	"countersign/approvals"
+	"countersign/diff"
+	"countersign/session/rpc"
+)
+
+// wireOf turns an approval into what crosses the socket. It computes no diff.
+func wireOf(a approvals.Approval) Approval {
+	w := Approval{
+		ID: a.ID, Tool: a.Request.Tool, Title: a.Title, Path: a.Path, Surface: a.Surface, State: a.State,
+		Mode: a.Request.Mode, Agent: agentName(a.Request), Since: a.Since, Session: a.Request.Session,
+		Staged: a.Staged, Summary: a.Request.Description, Notes: a.Notes,
+		By: a.By, Settled: a.Settled, Amended: a.Amended, Reason: a.Reason, Replaced: a.ReplacedBy, Outcome: a.Outcome,
+	}
+	if a.Staged != nil {
+		w.StagedURI = fileURI(a.Staged.Path)
+	}
+	if a.Document != nil && a.Path != "" {
+		w.Line = uint32(diff.FirstChange(a.Document.Original(), a.Document.Text()))
+	}
+	w.Rules, w.Questions = ruleWords(a), questions(a)
+	return w
+}
+
+func agentName(r approvals.Request) string {
+	if r.AgentName != "" {
+		return r.AgentName
+	}
+	return r.AgentID
+}
+
+// fileURI is the canonical URI of an absolute path. uri.File panics on some of
+// what is none.
+func fileURI(path string) string {
+	path = filepath.Clean(path)
+	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
+		return ""
+	}
+	return string(uri.File(path))
+}
+
+// detailOf is an approval in full, for somebody who wants to look at it.
+func detailOf(a approvals.Approval) Detail {
+	d := Detail{Approval: wireOf(a), Input: a.Request.Input}
+	if a.Document != nil {
+		d.Original, d.Text = a.Document.Original(), a.Document.Text()
+		name := a.Path
+		if name == "" {
+			name = a.Document.Basename()
+		}
+		d.Diff = diff.Unified(name, name, d.Original, d.Text)
+	}
+	return d
+}
+
+// errorData is the data of an error that concerns an approval.
+type errorData struct {
+	Approval *Approval `json:"approval,omitzero"`
+}
+
+func withApproval(code rpc.Code, err error, a *approvals.Approval) error {
+	e := rpc.Errorf(code, "%v", err)
+	if a != nil {
+		w := wireOf(*a)
+		if data, merr := json.Marshal(errorData{&w}); merr == nil {
+			e.Data = data
+		}
+	}
+	return e
+}
+
+// An Error of the socket, as the client returns it.
+func fromWire(err error) error {
+	var coded *rpc.Error
+	if !errors.As(err, &coded) {
+		return err
+	}
+	out := &Error{Code: int(coded.Code), Message: coded.Message}
+	var data errorData
+	if len(coded.Data) > 0 && json.Unmarshal(coded.Data, &data) == nil {
+		out.Approval = data.Approval
+	}
+	return out
+}
