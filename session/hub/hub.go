@@ -46,6 +46,8 @@ type hub struct {
 	closed  func() error                           // closes the journal and the storage
 	peerOf  func(*net.UnixConn) (peer, error)      // who is at the other end
 	started func()                                 // an agent may have been started or ended
+	flush   func() error                           // waits until the journal is on disk
+	unclean bool                                   // the hub before this one did not end in order
 
 	stopping chan struct{} // closed when the hub is to end
 	left     sync.WaitGroup
@@ -70,6 +72,7 @@ func newHub(r record, log *zap.Logger) *hub {
 		closed:   func() error { return nil },
 		peerOf:   peerOf,
 		started:  func() {},
+		flush:    func() error { return nil },
 		stopping: make(chan struct{}),
 		fronts:   make(map[*front]struct{}),
 		settings: session.DefaultSettings(),

@@ -99,13 +99,9 @@ func (f *front) show(params jsontext.Value) (any, error) {
 	}
 	a, ok := f.hub.desk.Get(p.ID)
 	if !ok {
-		return nil, unknown(p.ID)
+		return nil, rpc.Errorf(CodeUnknown, "there is no approval %q", p.ID)
 	}
 	return detailOf(a), nil
-}
-
-func unknown(id string) error {
-	return rpc.Errorf(CodeUnknown, "there is no approval %q: it was settled long ago, or lost with its agent (countersign log shows what became of it)", id)
 }
 
 func (f *front) settle(params jsontext.Value) (any, error) {
@@ -167,8 +163,8 @@ func (f *front) status(jsontext.Value) (any, error) {
 	return st, nil
 }
 
-// log: the journal is on disk before anything else happens with its entries.
-func (f *front) log(jsontext.Value) (any, error) { return nil, nil }
+// log makes sure that all of the journal is on disk.
+func (f *front) log(jsontext.Value) (any, error) { return nil, f.hub.flush() }
 
 // stop ends the hub. A front end of another version may ask for that while
 // nothing would be lost by it.

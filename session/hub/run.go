@@ -103,9 +103,13 @@ func run(ctx context.Context, o RunOptions, p places, ready func(error)) (err er
 	if o.peerOf != nil {
 		h.peerOf = o.peerOf
 	}
+	// A hub that ends in order takes its record away.
+	_, unclean := readRecord(p.state)
+	h.unclean = unclean == nil
 	if err := h.assemble(o); err != nil {
 		return err
 	}
+	rec = h.record
 	listener, err := listen(rec.Socket)
 	if err != nil {
 		return errors.Join(err, h.closed())
