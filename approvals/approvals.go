@@ -82,7 +82,7 @@ type Approval struct {
 	State   State
 	Since   time.Time // registration
 
-	Document Document        // what is reviewed; never nil for a pending approval
+	Document Document        // what is reviewed; never nil for a pending approval, nil once Get finds it settled
 	Staged   *staging.Staged // nil when nothing lies on disk (reviewEdits "panel", storage not writable)
 	Notes    []Note          // what the person should know before deciding
 
@@ -91,6 +91,7 @@ type Approval struct {
 	By         By
 	Result     Result // the answer that goes to the agent; zero when withdrawn
 	Amended    bool
+	Amendment  string // unified diff from the document as proposed to the text that was allowed; empty when unamended
 	Want       []byte // bytes the target must have after an allow; nil when no file is concerned
 	ReplacedBy string // id of the approval that took this one's place
 	Reason     string // why it was denied or withdrawn, for people

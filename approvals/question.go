@@ -1,5 +1,14 @@
 package approvals
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
 // A Question is one question of an AskUserQuestion request.
 type Question struct {
 	Question    string           `json:"question"`
@@ -13,4 +22,329 @@ type QuestionOption struct {
 	Label       string `json:"label"`
 	Description string `json:"description"`
 	Preview     string `json:"preview,omitzero"`
+}
+
+// Questions are the questions that a document asks, nil for every document but
+// that of an AskUserQuestion request.
+func Questions(doc Document) []Question {
+	if d, ok := doc.(*questionDocument); ok {
+		return slices.Clone(d.questions)
+	}
+	return nil
+}
+
+// A questionDocument shows the questions of an AskUserQuestion request as a
+// list of tasks to tick. The agent has no word for an answer that says
+// nothing (it takes one silently, and goes on), so there is no way from an
+// unanswered document to an allow.
+type questionDocument struct {
+	input     *inputObject
+	questions []Question
+	text      string
+}
+
+// newQuestion takes an AskUserQuestion request.
+func newQuestion(req Request) (*questionDocument, []Note, error) {
+	in, err := takeApart(own(req.Input))
+	if err != nil {
+		return nil, nil, err
+	}
+	d := &questionDocument{input: in}
+	v := in.get("questions")
+	if v == nil {
+		return nil, nil, fmt.Errorf("tool input has no %q", "questions")
+	}
+	if err := json.Unmarshal(v, &d.questions, lenient...); err != nil {
+		return nil, nil, fmt.Errorf("the questions cannot be read: %w", err)
+	}
+	if len(d.questions) == 0 {
+		return nil, nil, fmt.Errorf("there is no question")
+	}
+	for i, q := range d.questions {
+		if strings.TrimSpace(q.Question) == "" {
+			return nil, nil, fmt.Errorf("question %d has no text", i+1)
+		}
+		if slices.ContainsFunc(d.questions[:i], func(o Question) bool { return o.Question == q.Question }) {
+			return nil, nil, fmt.Errorf("question %d is asked twice, and answers are told apart by the question's text", i+1)
+		}
+	}
+	raw := d.render(rawLine)
+	d.text = d.render(visible)
+	return d, hiddenNotes(raw, "", false), nil
+}
+
+// rawLine keeps hidden characters, for finding their places.
+func rawLine(s string) string { return strings.ReplaceAll(s, "\n", "⏎") }
+
+// Basename makes editors see Markdown.
+func (d *questionDocument) Basename() string { return "question.md" }
+
+// Text is the questions as lists of tasks.
+func (d *questionDocument) Text() string { return d.text }
+
+// Original is empty: nothing was there before.
+func (d *questionDocument) Original() string { return "" }
+
+// The fixed lines of a question document.
+const (
+	questionIntro = "<!-- Tick your answer with an x, [x], or write one after Other. Then save. Closing the document declines to answer. -->"
+	otherMark     = "Other:"
+	notesMark     = "Notes:"
+)
+
+// render writes the document. Everything of the agent's own goes through line,
+// which leaves no newline in it: nothing that it says can look like one of our
+// lines at the beginning of a line.
+func (d *questionDocument) render(line func(string) string) string {
+	var b strings.Builder
+	b.WriteString(questionIntro + "\n")
+	for i, q := range d.questions {
+		fmt.Fprintf(&b, "\n%s\n\n", heading(i, q, line))
+		kind := "Choose one"
+		switch {
+		case len(q.Options) == 0:
+			kind = "Write an answer"
+		case q.MultiSelect:
+			kind = "Choose any"
+		}
+		if q.Header != "" {
+			kind += " (" + line(q.Header) + ")"
+		}
+		b.WriteString(kind + ".\n\n")
+		for _, o := range q.Options {
+			b.WriteString("- [ ] " + optionLine(o, line) + "\n")
+			if o.Preview != "" {
+				for l := range strings.Lines(o.Preview) {
+					b.WriteString("  > " + line(strings.TrimRight(l, "\r\n")) + "\n")
+				}
+			}
+		}
+		if len(q.Options) > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(otherMark + "\n" + notesMark + "\n")
+	}
+	return b.String()
+}
+
+func heading(i int, q Question, line func(string) string) string {
+	return fmt.Sprintf("## %d. %s", i+1, line(q.Question))
+}
+
+func optionLine(o QuestionOption, line func(string) string) string {
+	s := line(o.Label)
+	if o.Description != "" {
+		s += " — " + line(o.Description)
+	}
+	return s
+}
+
+// Amend reads ticks and written answers. A document without any is an error.
+func (d *questionDocument) Amend(text string) (Amendment, error) {
+	if err := plainText(text); err != nil {
+		return Amendment{}, err
+	}
+	answers, notes, err := d.parse(text)
+	if err != nil {
+		return Amendment{}, err
+	}
+	if len(answers) == 0 {
+		return Amendment{}, &DocumentError{Line: 3, Reason: "no question is answered: tick an answer with [x] or write one after Other:, or deny to decline"}
+	}
+	input, err := d.answer(answers, notes)
+	if err != nil {
+		return Amendment{}, err
+	}
+	return Amendment{Input: input, Amended: true}, nil
+}
+
+// parse finds the answers in a person's text.
+func (d *questionDocument) parse(text string) (answers, notes map[string]string, err error) {
+	answers, notes = map[string]string{}, map[string]string{}
+	var s *answerSection
+	n := 0
+	for l := range strings.Lines(text) {
+		n++
+		l = strings.TrimRight(l, "\r\n \t")
+		next := 0
+		if s != nil {
+			next = s.index + 1
+		}
+		if next < len(d.questions) && l == strings.TrimRight(heading(next, d.questions[next], visible), " \t") {
+			if s != nil {
+				if err := s.end(answers, notes); err != nil {
+					return nil, nil, err
+				}
+			}
+			s = &answerSection{q: d.questions[next], index: next, line: n}
+			continue
+		}
+		if s != nil {
+			if err := s.take(l, n); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	if s != nil {
+		if err := s.end(answers, notes); err != nil {
+			return nil, nil, err
+		}
+	}
+	if s == nil || s.index != len(d.questions)-1 {
+		missing := 0
+		if s != nil {
+			missing = s.index + 1
+		}
+		return nil, nil, &DocumentError{Line: max(n, 1), Reason: fmt.Sprintf("the line %q was changed or removed: it says which question is answered", heading(missing, d.questions[missing], visible))}
+	}
+	return answers, notes, nil
+}
+
+// An answerSection is one question's part of the document while it is read.
+type answerSection struct {
+	q           Question
+	index, line int
+	options     int // seen so far
+	ticked      []string
+	other       []string
+	notes       []string
+	inOther     bool
+	inNotes     bool
+}
+
+func (s *answerSection) take(l string, n int) error {
+	switch {
+	case s.inNotes:
+		s.notes = append(s.notes, l)
+		return nil
+	case strings.HasPrefix(l, notesMark):
+		s.inNotes = true
+		s.notes = append(s.notes, strings.TrimPrefix(l, notesMark))
+		return nil
+	case s.inOther:
+		s.other = append(s.other, l)
+		return nil
+	case strings.HasPrefix(l, otherMark):
+		s.inOther = true
+		s.other = append(s.other, strings.TrimPrefix(l, otherMark))
+		return nil
+	}
+	l = strings.TrimLeft(l, " \t")
+	if !strings.HasPrefix(l, "- [") && !strings.HasPrefix(l, "* [") {
+		return nil
+	}
+	if s.options == len(s.q.Options) {
+		return &DocumentError{Line: n, Reason: "the question does not offer this option: write another answer after " + otherMark}
+	}
+	o := s.q.Options[s.options]
+	s.options++
+	mark, rest, ok := strings.Cut(l[3:], "]")
+	if !ok || strings.TrimSpace(rest) != strings.TrimSpace(optionLine(o, visible)) {
+		return &DocumentError{Line: n, Reason: fmt.Sprintf("the option %q was changed: leave options as they are, and write another answer after %s", visible(o.Label), otherMark)}
+	}
+	switch strings.TrimSpace(mark) {
+	case "":
+	case "x", "X", "✓", "✔":
+		if len(s.ticked) == 1 && !s.q.MultiSelect {
+			return &DocumentError{Line: n, Reason: "this is the second tick, and only one answer can be chosen"}
+		}
+		s.ticked = append(s.ticked, o.Label)
+	default:
+		return &DocumentError{Line: n, Reason: fmt.Sprintf("[%s] is neither ticked nor empty: tick with [x]", mark)}
+	}
+	return nil
+}
+
+func (s *answerSection) end(answers, notes map[string]string) error {
+	if s.options < len(s.q.Options) {
+		return &DocumentError{Line: s.line, Reason: fmt.Sprintf("the option %q was removed: options can be left unticked, not deleted", visible(s.q.Options[s.options].Label))}
+	}
+	other := strings.TrimSpace(strings.Join(s.other, "\n"))
+	if other != "" {
+		if len(s.ticked) > 0 && !s.q.MultiSelect {
+			return &DocumentError{Line: s.line, Reason: "an option is ticked and another answer is written: only one of them can be the answer"}
+		}
+		s.ticked = append(s.ticked, other)
+	}
+	if len(s.ticked) > 0 {
+		answers[s.q.Question] = strings.Join(s.ticked, ", ")
+	}
+	if n := strings.TrimSpace(strings.Join(s.notes, "\n")); n != "" {
+		notes[s.q.Question] = n
+	}
+	return nil
+}
+
+// answer puts answers, keyed by the questions' texts, and remarks on them into
+// the input.
+func (d *questionDocument) answer(answers, notes map[string]string) (jsontext.Value, error) {
+	for q := range answers {
+		if !d.asks(q) {
+			return nil, fmt.Errorf("nobody asked %q", visible(q))
+		}
+	}
+	for q := range notes {
+		if !d.asks(q) {
+			return nil, fmt.Errorf("there is a note on %q, which nobody asked", visible(q))
+		}
+	}
+	object, annotations := []byte{'{'}, []byte{'{'}
+	member := func(b []byte, name string, value []byte) []byte {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		return append(append(appendJSONString(b, name), ':'), value...)
+	}
+	for _, q := range d.questions {
+		a := strings.TrimSpace(answers[q.Question])
+		if a != "" {
+			if err := q.takes(a); err != nil {
+				return nil, err
+			}
+			object = member(object, q.Question, appendJSONString(nil, a))
+		}
+		note := []byte{'{'}
+		if i := slices.IndexFunc(q.Options, func(o QuestionOption) bool { return o.Label == a }); i >= 0 && q.Options[i].Preview != "" && !q.MultiSelect {
+			note = member(note, "preview", appendJSONString(nil, q.Options[i].Preview))
+		}
+		if n := strings.TrimSpace(notes[q.Question]); n != "" {
+			note = member(note, "notes", appendJSONString(nil, n))
+		}
+		if len(note) > 1 {
+			annotations = member(annotations, q.Question, append(note, '}'))
+		}
+	}
+	if len(object) == 1 {
+		return nil, fmt.Errorf("no question is answered: an empty answer is never sent, deny to decline")
+	}
+	fields := []Field{{Name: "answers", Value: append(object, '}')}}
+	if len(annotations) > 1 {
+		fields = append(fields, Field{Name: "annotations", Value: append(annotations, '}')})
+	}
+	return d.input.splice(fields...)
+}
+
+func (d *questionDocument) asks(question string) bool {
+	return slices.ContainsFunc(d.questions, func(q Question) bool { return q.Question == question })
+}
+
+// takes says why a question cannot be answered so. Free text is an answer; two
+// of the labels are none where one is asked for.
+func (q Question) takes(answer string) error {
+	label := func(s string) bool {
+		return slices.ContainsFunc(q.Options, func(o QuestionOption) bool { return o.Label == s })
+	}
+	if q.MultiSelect || label(answer) {
+		return nil
+	}
+	parts := strings.Split(answer, ",")
+	for _, p := range parts {
+		if !label(strings.TrimSpace(p)) {
+			return nil
+		}
+	}
+	if len(parts) < 2 {
+		return nil
+	}
+	return fmt.Errorf("the question %q takes one answer, not %q", visible(q.Question), answer)
 }

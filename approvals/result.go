@@ -1,6 +1,12 @@
 package approvals
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // A Result is the answer to a request: the PermissionResult of the agent's
 // wire. An allow always carries the complete input, a deny always a message.
@@ -24,4 +30,76 @@ type Decision struct {
 	Message    string // deny: what the agent reads
 	Interrupt  bool   // deny: end the turn too
 	By         By
+}
+
+// allow is the result of an allow. The input is sent back even when it is the
+// request's own: the CLI 2.1.185 refuses a bare allow, and takes every allow
+// that says what runs. Where the request had no input, {} means the same.
+func allow(input jsontext.Value, permissions ...jsontext.Value) Result {
+	if len(bytes.TrimSpace(input)) == 0 || input.Kind() == 'n' {
+		input = jsontext.Value("{}")
+	}
+	return Result{Behavior: "allow", UpdatedInput: input, UpdatedPermissions: permissions}
+}
+
+// deny is the result of a deny: the message is all that the model reads, so it
+// begins by saying that a person decided, which keeps it from being read as a
+// failure of the system.
+func deny(req Request, surface Surface, said string, interrupt bool) Result {
+	message := "The user declined " + thing(req, surface)
+	if said = strings.TrimSpace(said); said != "" {
+		message += " and says: " + said
+	} else {
+		message += "."
+	}
+	return Result{Behavior: "deny", Message: message, Interrupt: interrupt}
+}
+
+// thing is what the person declined, as the model knows it.
+func thing(req Request, surface Surface) string {
+	switch {
+	case surface == SurfaceQuestion:
+		return "to answer these questions"
+	case surface == SurfacePlan:
+		return "this plan and wants to keep planning"
+	case isFileTool(req.Tool):
+		return "this change"
+	case req.Tool == "Bash":
+		return "this command"
+	}
+	return "this use of " + req.Tool
+}
+
+// restoredMessage answers a proposal whose original a person put back: sent as
+// an allow, the CLI would fail with "String not found in file".
+const restoredMessage = "The user declined this change and says: leave the file as it is (the original text was restored)."
+
+// refusedMessage answers a request that needs an interaction of its own that
+// nothing here provides.
+func refusedMessage(req Request) string {
+	return fmt.Sprintf("Countersign cannot show %s to the user: it needs an interaction of its own that is not supported. Nobody declined it. Ask the user in plain text instead, or use another tool.", req.Tool)
+}
+
+// wellFormed says what a result lacks. No result that it complains about may
+// leave the desk.
+func (r Result) wellFormed() error {
+	switch r.Behavior {
+	case "allow":
+		if r.UpdatedInput.Kind() != '{' {
+			return fmt.Errorf("an allow without its complete input")
+		}
+		if r.Message != "" || r.Interrupt {
+			return fmt.Errorf("an allow with a message or an interrupt")
+		}
+	case "deny":
+		if strings.TrimSpace(r.Message) == "" {
+			return fmt.Errorf("a deny without a message")
+		}
+		if len(r.UpdatedInput) > 0 || len(r.UpdatedPermissions) > 0 {
+			return fmt.Errorf("a deny with input or permissions")
+		}
+	default:
+		return fmt.Errorf("the behavior %q", r.Behavior)
+	}
+	return nil
 }

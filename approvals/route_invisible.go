@@ -1,0 +1,254 @@
+package approvals
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// This file finds what a text holds that a person does not see: what is shown
+// must not hide part of what would run.
+
+// hidden names a character that does not show, or shows as another; "" for
+// every other character. Tabs and newlines are text.
+func hidden(r rune) string {
+	switch {
+	case r == '\n' || r == '\t':
+		return ""
+	case r == '\r':
+		return "carriage return"
+	case r == 0x1b:
+		return "escape character"
+	case r < ' ' || r == 0x7f:
+		return "control character"
+	case r < 0xa0 && r >= 0x80:
+		return "control character"
+	case r < 0x100 && r != 0xa0 && r != 0xad:
+		return ""
+	case r == 0xa0 || r == 0x202f || r == 0x2007:
+		return "no-break space"
+	case r == 0xad:
+		return "soft hyphen"
+	case r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c:
+		return "bidirectional " + bidi(r)
+	case r >= 0x200b && r <= 0x200d || r == 0x2060 || r == 0xfeff || r == 0x180e:
+		return "zero-width character"
+	case r >= 0x2061 && r <= 0x2065 || r >= 0x206a && r <= 0x206f:
+		return "invisible operator"
+	case r >= 0x2000 && r <= 0x200a || r == 0x205f || r == 0x3000 || r == 0x1680:
+		return "unusual space"
+	case r == 0x2028 || r == 0x2029:
+		return "line separator"
+	case r == 0x2800 || r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x034f || r == 0x17b4 || r == 0x17b5:
+		return "blank filler"
+	case r >= 0xe0000 && r <= 0xe0fff:
+		return "tag or variation character"
+	case r >= 0xfff9 && r <= 0xfffb:
+		return "annotation character"
+	}
+	return ""
+}
+
+func bidi(r rune) string {
+	switch r {
+	case 0x202d:
+		return "left-to-right override"
+	case 0x202e:
+		return "right-to-left override"
+	case 0x202a, 0x202b:
+		return "embedding"
+	case 0x2066, 0x2067, 0x2068:
+		return "isolate"
+	}
+	return "mark"
+}
+
+// visible writes out what would not be seen in a line shown to a person.
+func visible(s string) string {
+	clean := true
+	for _, r := range s {
+		if r == utf8.RuneError || r == '\n' || r == '\t' || hidden(r) != "" {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n':
+			b.WriteString("⏎")
+		case r == '\t':
+			b.WriteByte(' ')
+		case r == utf8.RuneError:
+			b.WriteString("�")
+		case hidden(r) != "":
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// Thresholds of padding, in characters and lines.
+const (
+	padInside = 40  // blanks inside a line, with text on both sides
+	padBefore = 120 // blanks before the first text of a line
+	padLines  = 12  // empty lines with text after them
+	padLong   = 2000
+	maxFound  = 6 // notes about one text; the rest is counted
+)
+
+// hiddenNotes says where text holds what a person would not see. Lines that
+// original has as well are not the request's doing and are left out. escaped:
+// text is JSON in which such characters are written as \u escapes already;
+// they are found all the same.
+func hiddenNotes(text, original string, escaped bool) []Note {
+	f := finder{original: original}
+	empty, line := 0, 0
+	for rest := text; rest != ""; {
+		line++
+		l := rest
+		if i := strings.IndexByte(rest, '\n'); i >= 0 {
+			l, rest = rest[:i], rest[i+1:]
+		} else {
+			rest = ""
+		}
+		l = strings.TrimSuffix(l, "\r")
+		if strings.TrimLeft(l, " \t") == "" {
+			empty++
+			continue
+		}
+		if empty >= padLines {
+			f.add("", line, 0, fmt.Sprintf("%d empty lines come before this one", empty))
+		}
+		empty = 0
+		f.line(l, line, escaped)
+	}
+	return f.notes()
+}
+
+type finder struct {
+	original string
+	found    []string
+	more     int
+}
+
+// add takes a finding, unless the line it is in was there before.
+func (f *finder) add(l string, line, column int, what string) {
+	if l != "" && f.original != "" && strings.Contains(f.original, l) {
+		return
+	}
+	if len(f.found) == maxFound {
+		f.more++
+		return
+	}
+	at := fmt.Sprintf("Line %d", line)
+	if column > 0 {
+		at += fmt.Sprintf(", column %d", column)
+	}
+	f.found = append(f.found, at+": "+what+".")
+}
+
+func (f *finder) notes() []Note {
+	notes := make([]Note, 0, len(f.found)+1)
+	for _, s := range f.found {
+		notes = append(notes, Note{Text: s, Warning: true})
+	}
+	if f.more > 0 {
+		notes = append(notes, Note{Text: fmt.Sprintf("And %d more places with characters or padding that do not show.", f.more), Warning: true})
+	}
+	if len(notes) == 0 {
+		return nil
+	}
+	return notes
+}
+
+// line looks at one line without its end. Plain lines, nearly all, cost one
+// pass over their bytes.
+func (f *finder) line(l string, line int, escaped bool) {
+	plain, blanks, longest := true, 0, 0
+	for i := range len(l) {
+		c := l[i]
+		if c == ' ' || c == '\t' {
+			blanks++
+			continue
+		}
+		longest = max(longest, blanks)
+		blanks = 0
+		if c < ' ' || c >= 0x7f || c == '\\' && escaped {
+			plain = false
+		}
+	}
+	if longest >= padInside {
+		f.padding(l, line)
+	}
+	if len(l) >= padLong && utf8.RuneCountInString(l) >= padLong {
+		f.add(l, line, 0, fmt.Sprintf("is %d characters long: look at its end too", utf8.RuneCountInString(l)))
+	}
+	if plain {
+		return
+	}
+	column := 0
+	for i, r := range l {
+		column++
+		if r == utf8.RuneError && strings.HasPrefix(l[i:], "\xef\xbf\xbd") == false {
+			f.add(l, line, column, "a byte that is no UTF-8")
+			continue
+		}
+		if what := hidden(r); what != "" {
+			f.add(l, line, column, fmt.Sprintf("%s (U+%04X)", what, r))
+			continue
+		}
+		if escaped && r == '\\' {
+			if e, what := hiddenEscape(l, i); what != "" {
+				f.add(l, line, column, fmt.Sprintf("%s (U+%04X)", what, e))
+			}
+		}
+	}
+}
+
+// padding says where a long run of blanks moves text out of sight.
+func (f *finder) padding(l string, line int) {
+	column, blanks, seen := 0, 0, false
+	for _, r := range l {
+		column++
+		if r == ' ' || r == '\t' {
+			blanks++
+			continue
+		}
+		if seen && blanks >= padInside || blanks >= padBefore {
+			f.add(l, line, column, fmt.Sprintf("text after %d blanks", blanks))
+		}
+		blanks, seen = 0, true
+	}
+}
+
+// hiddenEscape looks at the JSON escape that begins at l[i]: \u202e and the
+// like. A \\ before it makes it text.
+func hiddenEscape(l string, i int) (rune, string) {
+	slashes := 0
+	for j := i - 1; j >= 0 && l[j] == '\\'; j-- {
+		slashes++
+	}
+	if slashes%2 == 1 || i+6 > len(l) || l[i+1] != 'u' {
+		return 0, ""
+	}
+	var r rune
+	if n, err := fmt.Sscanf(l[i+2:i+6], "%04x", &r); n != 1 || err != nil {
+		return 0, ""
+	}
+	if r >= 0xd800 && r < 0xdc00 && i+12 <= len(l) && l[i+6] == '\\' && l[i+7] == 'u' {
+		var low rune
+		if n, _ := fmt.Sscanf(l[i+8:i+12], "%04x", &low); n == 1 && low >= 0xdc00 && low < 0xe000 {
+			r = (r-0xd800)<<10 + (low - 0xdc00) + 0x10000
+		}
+	}
+	if r >= 0xd800 && r < 0xe000 {
+		return r, "half a character"
+	}
+	return r, hidden(r)
+}
