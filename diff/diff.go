@@ -10,7 +10,7 @@
 //
 // How Lines works, in the order in which the work is done:
 //
-//   - trim.go: the common head and tail are cut off on bytes, so that one
+//   - trim.go, texts.go: the common head and tail are cut off on bytes, so that one
 //     changed line in a large file costs little more than reading it;
 //   - intern.go: the lines between become integers, and those that occur on
 //     one side only are set aside, since nothing can match them;
@@ -41,22 +41,19 @@ func Lines(a, b string) []Edit {
 	if a == b {
 		return nil
 	}
-	head, tail := trim(a, b)
-	head, tail = giveBack(a, head, tail)
-	t := intern(a[head:len(a)-tail], b[head:len(b)-tail])
-	t.match()
-	edits := t.edits()
-	edits = t.slide(edits)
-	if off := strings.Count(a[:head], "\n"); off > 0 {
-		for i := range edits {
-			e := &edits[i]
-			e.A0 += off
-			e.A1 += off
-			e.B0 += off
-			e.B1 += off
-		}
-	}
+	_, edits := compare(a, b)
 	return edits
+}
+
+// compare gives the edits and the window in which it found them.
+func compare(a, b string) (texts, []Edit) {
+	t := intern(window(a, b))
+	t.match()
+	edits := t.slide(t.edits())
+	for i, e := range edits {
+		edits[i] = e.moved(t.off)
+	}
+	return t.texts, edits
 }
 
 // Count adds up the lines that edits add and remove.

@@ -3,6 +3,7 @@ package diff
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -164,6 +165,76 @@ func TestLinesAreShortestOnSmallTexts(t *testing.T) {
 		}
 		if got, want := size(edits), shortest(a, b); got != want {
 			t.Fatalf("from %q to %q: %v has size %d, the shortest %d", a, b, edits, got, want)
+		}
+	}
+}
+
+// Texts of which most is cut off before the search, and in which edits slide
+// far.
+func TestLinesOfLongerTexts(t *testing.T) {
+	r := source(t)
+	for range 200 {
+		a := letters(r, 100+r.IntN(500), 1+r.IntN(3))
+		b := edited(r, a, 1+r.IntN(5))
+		edits := Lines(a, b)
+		if got := apply(t, a, b, edits); got != b {
+			t.Fatalf("from %q to %q: %v gives %q", a, b, edits, got)
+		}
+		if got, want := size(edits), shortest(a, b); got != want {
+			t.Fatalf("%d edits have size %d, the shortest %d", len(edits), got, want)
+		}
+		checkUnified(t, a, b)
+	}
+}
+
+// Large texts of the kinds that take the last resorts, and that make careless
+// searches recurse deeply, run for hours or exhaust the memory.
+func TestLinesOfHostileTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	r := source(t)
+	numbers := func(n, alphabet int) string {
+		var s strings.Builder
+		for range n {
+			fmt.Fprintf(&s, "%d\n", r.IntN(alphabet))
+		}
+		return s.String()
+	}
+	mixed := make([]string, 150000)
+	for i := range mixed {
+		mixed[i] = fmt.Sprintf("only %d\n", i)
+		if r.IntN(3) == 0 {
+			mixed[i] = fmt.Sprintf("often %d\n", r.IntN(3))
+		}
+	}
+	moved := slices.Concat(mixed[:1000], mixed[70000:140000], mixed[1000:70000], mixed[140000:])
+	for i := range moved {
+		if r.IntN(5) == 0 {
+			moved[i] = fmt.Sprintf("often %d\n", r.IntN(3))
+		}
+	}
+	for _, c := range []struct {
+		name string
+		a, b string
+		most int // lines of the script
+	}{
+		{"two lines at random", numbers(150000, 2), numbers(150000, 2), 65000},
+		{"many lines at random", numbers(150000, 1000), numbers(150000, 1000), 295000},
+		{"moved and changed", strings.Join(mixed, ""), strings.Join(moved, ""), 190000},
+		{"out of step", strings.Repeat("a\nb\n", 100000), strings.Repeat("b\na\na\n", 70000), 120000},
+		{"exchanged", strings.Repeat("a\n", 90000) + strings.Repeat("b\n", 90000), strings.Repeat("b\n", 90000) + strings.Repeat("a\n", 90000), 180000},
+		{"empty lines", strings.Repeat("\n", 300000), strings.Repeat("x\n\n", 100000), 300000},
+		{"one long line", strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20) + "\n", 2},
+	} {
+		edits := Lines(c.a, c.b)
+		if apply(t, c.a, c.b, edits) != c.b {
+			t.Errorf("%s: the script does not make the new text", c.name)
+		}
+		if n := size(edits); n > c.most {
+			t.Errorf("%s: a script of %d lines, more than %d", c.name, n, c.most)
+		} else {
+			t.Logf("%s: %d of %d", c.name, n, c.most)
 		}
 	}
 }

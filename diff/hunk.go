@@ -35,7 +35,11 @@ func Hunks(a, b string, edits []Edit, context int) []Hunk {
 	if len(edits) == 0 {
 		return nil
 	}
-	t := newTexts(a, b)
+	context = lines(context)
+	t := window(a, b)
+	if !t.shows(edits, context) {
+		t = whole(a, b)
+	}
 	hunks := t.group(edits, context)
 	for i := range hunks {
 		h := &hunks[i]
@@ -47,6 +51,9 @@ func Hunks(a, b string, edits []Edit, context int) []Hunk {
 	}
 	return hunks
 }
+
+// lines makes a number of lines one that can be added up without care.
+func lines(n int) int { return min(max(n, 0), 1<<30) }
 
 // Header is the hunk's first line in a unified diff, without a line end.
 func (h Hunk) Header() string {
@@ -79,31 +86,16 @@ func (h Hunk) size() int {
 	return h.A1 - h.A0 + added
 }
 
-// texts are two texts cut into lines.
-type texts struct {
-	a, b           string
-	startA, startB []int
-}
-
-func newTexts(a, b string) texts {
-	return texts{a, b, lineStarts(a), lineStarts(b)}
-}
-
-func (t texts) lineA(i int) string { return t.a[t.startA[i]:t.startA[i+1]] }
-func (t texts) lineB(i int) string { return t.b[t.startB[i]:t.startB[i+1]] }
-
 // group puts the edits into hunks, without their lines.
 func (t texts) group(edits []Edit, context int) []Hunk {
-	context = max(context, 0)
-	end := len(t.startA) - 1
 	var hunks []Hunk
 	for first := 0; first < len(edits); {
 		last := first
 		for last+1 < len(edits) && edits[last+1].A0-edits[last].A1 <= 2*context {
 			last++
 		}
-		before := min(context, edits[first].A0)
-		after := min(context, end-edits[last].A1)
+		before := min(context, edits[first].A0-t.off)
+		after := min(context, t.endA()-edits[last].A1)
 		hunks = append(hunks, Hunk{
 			A0: edits[first].A0 - before, A1: edits[last].A1 + after,
 			B0: edits[first].B0 - before, B1: edits[last].B1 + after,

@@ -2,15 +2,14 @@ package diff
 
 import (
 	"hash/maphash"
-	"strings"
+	"math"
 )
 
-// A table holds the lines of two texts as integers. Equal lines have equal
+// A table holds the lines of two texts as integers, counted from the window's
+// first line. Equal lines have equal
 // numbers; a line of b that a does not have is absent.
 type table struct {
-	a, b         string  // the texts
-	startA       []int   // where each line starts, and the text's length
-	startB       []int   //
+	texts
 	idA, idB     []int32 // the lines as numbers
 	keepA, keepB []bool  // the lines that stay: the n-th kept of a is the n-th kept of b
 	inB          []int32 // by number: how often the line occurs in b
@@ -20,10 +19,11 @@ type table struct {
 // number of a line of a; two absent lines are not known to be equal.
 const absent int32 = -1
 
-// intern numbers the lines of a and b. Numbers count up from 0 in order of
-// first occurrence in a, so that the result does not depend on the hash's seed.
-func intern(a, b string) *table {
-	t := &table{a: a, b: b, startA: lineStarts(a), startB: lineStarts(b)}
+// intern numbers the lines. Numbers count up from 0 in order of first
+// occurrence in a, so that the result does not depend on the hash's seed.
+func intern(in texts) *table {
+	t := &table{texts: in}
+	a, b := t.a, t.b
 	n, m := len(t.startA)-1, len(t.startB)-1
 	ids := make([]int32, n+m)
 	t.idA, t.idB = ids[:n:n], ids[n:]
@@ -94,7 +94,7 @@ func (t *table) match() {
 		}
 	}
 	s := newSolver(seqA, seqB, len(t.inB))
-	s.solve(0, len(seqA), 0, len(seqB))
+	s.solve(0, len(seqA), 0, len(seqB), math.MaxInt)
 	for i, keep := range s.keepA {
 		t.keepA[posA[i]] = keep
 	}
@@ -124,9 +124,4 @@ func (t *table) edits() []Edit {
 		edits = append(edits, e)
 	}
 	return edits
-}
-
-// blank tells whether line i of a text with those starts is white space.
-func blank(text string, starts []int, i int) bool {
-	return strings.TrimSpace(text[starts[i]:starts[i+1]]) == ""
 }

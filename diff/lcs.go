@@ -1,6 +1,9 @@
 package diff
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Exact solutions of parts that differ too much for the middle snake. The
 // table of longest common subsequences is computed row by row, a row per line
@@ -9,36 +12,64 @@ import "math/bits"
 // greater than that for a[:i], b[:j]. One addition with carry makes a row from
 // the one before. Hirschberg's halving keeps the memory linear.
 
-// exactSteps is how many words one pass over an n×m table takes.
-func exactSteps(n, m int) int { return n * ((m + 63) / 64) }
+// tableKept is the largest table, in words, that is kept whole to be read back.
+const tableKept = 1 << 16
 
-const (
-	// tableKept is the largest table, in words, that is kept whole to be read back.
-	tableKept = 1 << 16
-	// denseFrom is how often a line must occur in b for a mask of its own.
-	denseFrom = 48
-)
-
-// lcs holds the buffers for exact solutions, made once for the largest part.
+// lcs holds the buffers for exact solutions; each part uses them anew.
 type lcs struct {
-	head, next []int32  // positions in b by number: the first, and the next of the same
-	count      []int32  // how many
-	dense      []int32  // by number: 1 + index of the mask among masks, or 0
-	masks      []uint64 // one bit for each line of b that is the same, by number
-	mask       []uint64 // for the others, made for each row; zero between rows
-	fwd, bwd   []uint64 // the last row from either end
-	rows       []uint64
+	// The lines of b by number: where the list of each number starts in pos,
+	// and how long it is. Zero for all numbers between two parts.
+	first, count []int32
+	pos          []int32  // the places in b of each line, ascending
+	dense        []int32  // by number: 1 + index of its mask, or 0 if it is rare
+	masks        []uint64 // masks of frequent lines: a bit for each place
+
+	fwd, bwd row // the last row from either end
+	rows     []uint64
+}
+
+// A row is one row of the table.
+type row struct {
+	bits []uint64 // a clear bit for each column where the length grows
+	top  int      // no word from here on has a clear bit
+}
+
+// steps is about how many words an exact solution of a[a0:a1] and b[b0:b1] has
+// to touch: of each row, all words if its line is frequent, otherwise one for
+// each place where it occurs.
+func (s *solver) steps(a0, a1, b0, b1 int) int {
+	l := s.buffers()
+	for _, id := range s.b[b0:b1] {
+		l.count[id]++
+	}
+	words := (b1 - b0 + 63) / 64
+	steps := 0
+	for _, id := range s.a[a0:a1] {
+		steps += min(int(l.count[id])*sparseCost, words)
+	}
+	for _, id := range s.b[b0:b1] {
+		l.count[id] = 0
+	}
+	// All halvings together cost as much again as the first, but each files
+	// all lines anew.
+	halvings := bits.Len(uint((a1 - a0) * words / tableKept))
+	return 2*steps + 4*(1+halvings)*(a1-a0+b1-b0)
+}
+
+// sparseCost is what one place of a rare line costs, in words of a frequent one.
+const sparseCost = 3
+
+func (s *solver) buffers() *lcs {
+	if s.lcs == nil {
+		ids := make([]int32, 3*s.ids)
+		s.lcs = &lcs{first: ids[:s.ids], count: ids[s.ids : 2*s.ids], dense: ids[2*s.ids:]}
+	}
+	return s.lcs
 }
 
 // exact marks a longest common subsequence of a[a0:a1] and b[b0:b1].
 func (s *solver) exact(a0, a1, b0, b1 int) {
-	if s.lcs == nil {
-		s.lcs = &lcs{head: make([]int32, s.ids), count: make([]int32, s.ids), dense: make([]int32, s.ids)}
-		for i := range s.lcs.head {
-			s.lcs.head[i] = -1
-		}
-	}
-	l := s.lcs
+	l := s.buffers()
 	for {
 		for a0 < a1 && b0 < b1 && s.a[a0] == s.b[b0] {
 			s.keepA[a0], s.keepB[b0] = true, true
@@ -52,7 +83,8 @@ func (s *solver) exact(a0, a1, b0, b1 int) {
 		if n == 0 || m == 0 {
 			return
 		}
-		if exactSteps(n, m) <= s.tableKept || n == 1 {
+		words := (m + 63) / 64
+		if n*words <= s.tableKept || n == 1 {
 			l.readBack(s, a0, a1, b0, b1)
 			return
 		}
@@ -60,20 +92,18 @@ func (s *solver) exact(a0, a1, b0, b1 int) {
 		// lengths add up to the most.
 		a, b := s.a[a0:a1], s.b[b0:b1]
 		half := n / 2
-		words := (m + 63) / 64
-		l.fwd, l.bwd = sized(l.fwd, words), sized(l.bwd, words)
-		l.index(b, false)
-		ones(l.fwd)
+		l.file(b, false)
+		l.fwd.reset(words)
 		for _, id := range a[:half] {
-			l.row(l.fwd, l.fwd, id)
+			l.next(&l.fwd, id)
 		}
-		l.clear(b)
-		l.index(b, true)
-		ones(l.bwd)
+		l.forget(b)
+		l.file(b, true)
+		l.bwd.reset(words)
 		for i := n - 1; i >= half; i-- {
-			l.row(l.bwd, l.bwd, a[i])
+			l.next(&l.bwd, a[i])
 		}
-		l.clear(b)
+		l.forget(b)
 		cut := l.cut(m)
 		s.exact(a0, a0+half, b0, b0+cut)
 		a0, b0 = a0+half, b0+cut
@@ -87,14 +117,14 @@ func (l *lcs) cut(m int) int {
 	// with all of the second half's, and move one column at a time.
 	right := 0
 	for j := range m {
-		right += int(^l.bwd[j/64] >> (j % 64) & 1)
+		right += int(^l.bwd.bits[j/64] >> (j % 64) & 1)
 	}
 	best, at := right, 0
 	sum := right
 	for j := range m {
-		sum += int(^l.fwd[j/64] >> (j % 64) & 1)
+		sum += int(^l.fwd.bits[j/64] >> (j % 64) & 1)
 		r := m - 1 - j // the column of b[j], counted from the end
-		sum -= int(^l.bwd[r/64] >> (r % 64) & 1)
+		sum -= int(^l.bwd.bits[r/64] >> (r % 64) & 1)
 		if sum > best {
 			best, at = sum, j+1
 		}
@@ -109,12 +139,16 @@ func (l *lcs) readBack(s *solver, a0, a1, b0, b1 int) {
 	n, m := len(a), len(b)
 	words := (m + 63) / 64
 	l.rows = sized(l.rows, (n+1)*words)
-	ones(l.rows[:words])
-	l.index(b, false)
+	l.file(b, false)
+	r := row{bits: l.rows[:words]}
+	r.reset(words)
 	for i, id := range a {
-		l.row(l.rows[(i+1)*words:(i+2)*words], l.rows[i*words:(i+1)*words], id)
+		to := l.rows[(i+1)*words : (i+2)*words]
+		copy(to, r.bits)
+		r.bits = to
+		l.next(&r, id)
 	}
-	l.clear(b)
+	l.forget(b)
 	flat := func(i, j int) bool { return l.rows[i*words+j/64]>>(j%64)&1 != 0 }
 	i, j := n, m
 	for i > 0 && j > 0 {
@@ -130,81 +164,153 @@ func (l *lcs) readBack(s *solver, a0, a1, b0, b1 int) {
 	}
 }
 
-// index files the lines of b by number, backwards if so asked, with masks for
-// those that are frequent.
-func (l *lcs) index(b []int32, backwards bool) {
+// file sorts the lines of b by number, counting places from its end if so
+// asked, and makes masks for those that are frequent.
+func (l *lcs) file(b []int32, backwards bool) {
 	m := len(b)
 	words := (m + 63) / 64
-	l.next = sized(l.next, m)
-	l.mask = sized(l.mask, words)
-	clear(l.mask)
-	l.masks = l.masks[:0]
-	// Filed from the last to the first, so that the lists ascend.
-	for j := m - 1; j >= 0; j-- {
+	l.pos = sized(l.pos, m)
+	for _, id := range b {
+		l.count[id]++
+	}
+	free := int32(0)
+	for j := range b {
 		id := b[j]
 		if backwards {
 			id = b[m-1-j]
 		}
-		l.next[j] = l.head[id]
-		l.head[id] = int32(j)
-		l.count[id]++
+		if n := l.count[id]; n > 0 { // the first of its kind
+			l.first[id] = free
+			free += n
+			l.count[id] = 0
+		}
+		l.count[id]--
+		l.pos[l.first[id]-l.count[id]-1] = int32(j)
 	}
-	masks := int32(0)
+	// The counts now are negative.
+	l.masks = l.masks[:0]
+	frequent := int32(0)
 	for _, id := range b {
-		if l.count[id] < denseFrom || l.dense[id] != 0 {
+		if l.count[id] > 0 {
 			continue
 		}
-		masks++
-		l.dense[id] = masks
-		l.masks = append(l.masks, l.mask...)
-		mask := l.masks[len(l.masks)-words:]
-		for j := l.head[id]; j >= 0; j = l.next[j] {
+		l.count[id] = -l.count[id]
+		if int(l.count[id])*sparseCost < words {
+			continue
+		}
+		frequent++
+		l.dense[id] = frequent
+		from := len(l.masks)
+		l.masks = slices.Grow(l.masks, words)[:from+words]
+		mask := l.masks[from:]
+		clear(mask)
+		for _, j := range l.places(id) {
 			mask[j/64] |= 1 << (j % 64)
 		}
 	}
 }
 
-// clear undoes index.
-func (l *lcs) clear(b []int32) {
+// places is where the line numbered id occurs in b.
+func (l *lcs) places(id int32) []int32 {
+	return l.pos[l.first[id] : l.first[id]+l.count[id]]
+}
+
+// forget undoes file.
+func (l *lcs) forget(b []int32) {
 	for _, id := range b {
-		l.head[id], l.count[id], l.dense[id] = -1, 0, 0
+		l.count[id], l.dense[id] = 0, 0
 	}
 }
 
-// row makes the row for one more line of a, whose number is id, from the row
-// before. The two may be the same.
-func (l *lcs) row(to, from []uint64, id int32) {
-	words := len(from)
-	to = to[:words]
-	mask := l.mask[:words]
+// reset makes r the row of no line: nothing grows anywhere.
+func (r *row) reset(words int) {
+	r.bits = sized(r.bits, words)
+	for i := range r.bits {
+		r.bits[i] = ^uint64(0)
+	}
+	r.top = 0
+}
+
+// next turns r into the row of one more line of a, whose number is id.
+//
+// The clear bits cut a row into stretches, each of which ends with one; the
+// stretch after the last has no end. In each stretch where the line occurs, the
+// clear bit moves from the end to the first place; in the last it is made. The
+// addition does that to all stretches at once: the carry out of a place runs on
+// to the stretch's end.
+func (l *lcs) next(r *row, id int32) {
 	if d := int(l.dense[id]); d != 0 {
-		mask = l.masks[(d-1)*words : d*words]
-	} else {
-		if l.head[id] < 0 {
-			copy(to, from)
+		words := len(r.bits)
+		r.add(l.masks[(d-1)*words : d*words])
+	} else if l.count[id] > 0 {
+		r.addPlaces(l.places(id))
+	}
+}
+
+// add is next for a line whose places are given as a mask.
+func (r *row) add(mask []uint64) {
+	top := r.top
+	v, mk := r.bits[:top], mask[:top]
+	carry := uint64(0)
+	for len(v) >= 4 && len(mk) >= 4 {
+		v0, v1, v2, v3 := v[0], v[1], v[2], v[3]
+		u0, u1, u2, u3 := v0&mk[0], v1&mk[1], v2&mk[2], v3&mk[3]
+		var s0, s1, s2, s3 uint64
+		s0, carry = bits.Add64(v0, u0, carry)
+		s1, carry = bits.Add64(v1, u1, carry)
+		s2, carry = bits.Add64(v2, u2, carry)
+		s3, carry = bits.Add64(v3, u3, carry)
+		v[0], v[1], v[2], v[3] = s0|v0&^u0, s1|v1&^u1, s2|v2&^u2, s3|v3&^u3
+		v, mk = v[4:], mk[4:]
+	}
+	for i := range v {
+		u := v[i] & mk[i]
+		var sum uint64
+		sum, carry = bits.Add64(v[i], u, carry)
+		v[i] = sum | v[i]&^u
+	}
+	if carry != 0 {
+		return // the stretch without end has its place already
+	}
+	for w := top; w < len(mask); w++ {
+		if u := mask[w]; u != 0 {
+			r.bits[w] &^= u & -u
+			r.top = w + 1
 			return
 		}
-		for j := l.head[id]; j >= 0; j = l.next[j] {
-			mask[j/64] |= 1 << (j % 64)
-		}
-	}
-	carry := uint64(0)
-	for w, v := range from {
-		u := v & mask[w]
-		var sum uint64
-		sum, carry = bits.Add64(v, u, carry)
-		to[w] = sum | (v &^ u)
-	}
-	if l.dense[id] == 0 {
-		for j := l.head[id]; j >= 0; j = l.next[j] {
-			mask[j/64] = 0
-		}
 	}
 }
 
-func ones(row []uint64) {
-	for i := range row {
-		row[i] = ^uint64(0)
+// addPlaces is next for a line whose places are given one by one.
+func (r *row) addPlaces(places []int32) {
+	carry := uint64(0)
+	for i := 0; i < len(places); {
+		w := int(places[i] / 64)
+		if w >= r.top {
+			if carry == 0 {
+				r.bits[w] &^= 1 << (places[i] % 64)
+				r.top = w + 1
+			}
+			return
+		}
+		u := uint64(0)
+		for ; i < len(places) && int(places[i]/64) == w; i++ {
+			u |= 1 << (places[i] % 64)
+		}
+		v := r.bits[w]
+		u &= v
+		var sum uint64
+		sum, carry = bits.Add64(v, u, carry)
+		r.bits[w] = sum | v&^u
+		// Let the carry run to the end of its stretch or the next place.
+		end := r.top
+		if i < len(places) {
+			end = min(end, int(places[i]/64))
+		}
+		for w++; carry != 0 && w < end; w++ {
+			sum, carry = bits.Add64(r.bits[w], 0, carry)
+			r.bits[w] |= sum
+		}
 	}
 }
 

@@ -3,13 +3,16 @@ package diff
 import "math"
 
 const (
-	// minLimit and maxLimit bound how many edits a middle snake may cost on
-	// each side before the search for it is given up.
-	minLimit, maxLimit = 64, 1024
-	// hardLimit is the cost at which a part too large to solve exactly is cut.
-	hardLimit = 256
-	// exactBudget is how many steps of 64 columns one comparison may spend on
-	// exact solutions of hard parts: a few hundredths of a second.
+	// firstLimit is how many edits a middle snake may cost on each side
+	// before it is asked what else can be done.
+	firstLimit = 128
+	// cutLimit is the cost at which a part too large to solve exactly is cut,
+	// for the first cuts.
+	cutLimit, cuts = 256, 200
+	// finalLimit is the same for all others. It bounds the whole.
+	finalLimit = 64
+	// exactBudget is how many steps, of a nanosecond or so, one comparison may
+	// spend on exact solutions.
 	exactBudget = 1 << 25
 )
 
@@ -20,11 +23,13 @@ type solver struct {
 	keepA, keepB []bool
 	ids          int // numbers in a and b are below this
 	budget       int // steps left for exact solutions
+	cuts         int // parts that were cut although that may have cost something
 	tableKept    int // see there
 	limit        int // unless negative, the cost limit for every part (for tests)
 
 	fwd, bwd []int32 // furthest points by diagonal, see snake
 	lcs      *lcs    // made when first needed
+	places   []int32 // see once
 }
 
 func newSolver(a, b []int32, ids int) *solver {
@@ -36,8 +41,9 @@ func newSolver(a, b []int32, ids int) *solver {
 }
 
 // solve marks the common lines of a[a0:a1] and b[b0:b1]. Every round either
-// ends or goes on with a strictly smaller part.
-func (s *solver) solve(a0, a1, b0, b1 int) {
+// ends or goes on with a strictly smaller part. Parts of more lines × lines than
+// known are known to be too large for an exact solution.
+func (s *solver) solve(a0, a1, b0, b1, known int) {
 	for {
 		for a0 < a1 && b0 < b1 && s.a[a0] == s.b[b0] {
 			s.keepA[a0], s.keepB[b0] = true, true
@@ -50,40 +56,55 @@ func (s *solver) solve(a0, a1, b0, b1 int) {
 		if a0 == a1 || b0 == b1 {
 			return
 		}
-		limit, steps := s.limits(a1-a0, b1-b0)
-		x, y, ok := s.snake(s.a[a0:a1], s.b[b0:b1], limit)
-		if !ok {
-			if steps <= s.budget {
-				s.budget -= steps
-				s.exact(a0, a1, b0, b1)
-				return
-			}
-			if s.anchor(a0, a1, b0, b1) {
-				return
-			}
+		x, y, ok := s.cut(a0, a1, b0, b1, &known)
+		if !ok || x+y == 0 || x+y == a1-a0+b1-b0 {
+			return // solved, or no cut was found and nothing more is kept
 		}
-		if x+y <= 0 || x+y >= a1-a0+b1-b0 {
-			return // no cut: nothing in this part is kept
-		}
-		s.solve(a0, a0+x, b0, b0+y)
+		s.solve(a0, a0+x, b0, b0+y, known)
 		a0, b0 = a0+x, b0+y
 	}
 }
 
-// limits gives the cost at which the search for a middle snake in an n×m part
-// stops, and the steps that an exact solution would take. The limit grows with
-// the steps, so that a search given up has not cost more than the solution.
-func (s *solver) limits(n, m int) (limit, steps int) {
-	steps = 2 * exactSteps(n, m)
+// cut gives the point at which a part is cut in two, counted from its start.
+// Of a part that would cost too much that way, it solves all, and ok is false.
+func (s *solver) cut(a0, a1, b0, b1 int, known *int) (x, y int, ok bool) {
+	a, b := s.a[a0:a1], s.b[b0:b1]
+	first, last := firstLimit, cutLimit
 	switch {
 	case s.limit >= 0:
-		limit = s.limit
-	case steps <= s.budget:
-		limit = min(max(int(math.Sqrt(float64(steps)))/4, minLimit), maxLimit)
-	default:
-		limit = hardLimit
+		first, last = s.limit, s.limit
+	case s.cuts > cuts:
+		first, last = finalLimit, finalLimit
 	}
-	return min(limit, (n+m+1)/2+1), steps
+	x, y, ok = s.snake(a, b, first)
+	if ok {
+		return x, y, true
+	}
+	// Looking at every line of the part is worth it only if the part has
+	// become much smaller since that was last in vain.
+	if area := len(a) * len(b); area <= *known {
+		steps := s.steps(a0, a1, b0, b1)
+		if steps <= s.budget {
+			// No search should cost more than the exact solution.
+			if limit := int(math.Sqrt(float64(steps))) / 4; s.limit < 0 && limit > 2*first {
+				if x, y, ok = s.snake(a, b, limit); ok {
+					return x, y, true
+				}
+			}
+			s.budget -= steps
+			s.exact(a0, a1, b0, b1)
+			return 0, 0, false
+		}
+		if s.anchored(a0, a1, b0, b1) {
+			return 0, 0, false
+		}
+		*known = area / 2
+	}
+	s.cuts++
+	if last > first {
+		x, y, _ = s.snake(a, b, last)
+	}
+	return x, y, true
 }
 
 // snake looks for a point (x, y) on a shortest path from (0, 0) to the far
@@ -101,6 +122,7 @@ func (s *solver) limits(n, m int) (limit, steps int) {
 // diagonal beside it the paths meet earlier.
 func (s *solver) snake(a, b []int32, limit int) (x, y int, ok bool) {
 	n, m := len(a), len(b)
+	limit = min(limit, (n+m+1)/2)
 	delta := n - m
 	odd := delta&1 != 0
 	off := limit + 2

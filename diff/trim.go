@@ -2,10 +2,6 @@ package diff
 
 import "strings"
 
-// slack is how many lines of the common head and tail are kept for slide.go,
-// which may move the first and the last edit into them.
-const slack = 64
-
 // commonPrefix is the number of bytes that a and b have in common at the start.
 // It compares blocks, which the runtime does many bytes at a time, and halves
 // the first block that differs.
@@ -48,14 +44,3 @@ func trim(a, b string) (head, tail int) {
 
 // lineStart tells whether a line starts at byte i of s, or s ends there.
 func lineStart(s string, i int) bool { return i == 0 || i == len(s) || s[i-1] == '\n' }
-
-// giveBack takes up to slack lines off the head and off the tail of a.
-func giveBack(a string, head, tail int) (int, int) {
-	for i := 0; i < slack && head > 0; i++ {
-		head = strings.LastIndexByte(a[:head-1], '\n') + 1
-	}
-	for i := 0; i < slack && tail > 0; i++ {
-		tail = len(a) - lineEnd(a, len(a)-tail)
-	}
-	return head, tail
-}

@@ -28,12 +28,15 @@ func Unified(oldName, newName, a, b string) string {
 // keep their bytes. Names that would break the format are quoted as git does.
 // With a cap, a last line says how many lines are left out.
 func (s Style) Unified(oldName, newName, a, b string) string {
-	edits := Lines(a, b)
-	if len(edits) == 0 {
+	if a == b {
 		return ""
 	}
-	t := newTexts(a, b)
-	hunks := t.group(edits, s.Context)
+	context := lines(s.Context)
+	t, edits := compare(a, b)
+	if !t.shows(edits, context) {
+		t = whole(a, b)
+	}
+	hunks := t.group(edits, context)
 	total := 0
 	for _, h := range hunks {
 		total += 1 + h.size() + t.unended(h)
@@ -94,7 +97,8 @@ func (t texts) unended(h Hunk) int {
 
 // reachesEnd tells whether the hunk shows the last line of a and of b.
 func (t texts) reachesEnd(h Hunk) (inA, inB bool) {
-	return h.A0 < h.A1 && h.A1 == len(t.startA)-1, h.B0 < h.B1 && h.B1 == len(t.startB)-1
+	endB := t.off + len(t.startB) - 1
+	return h.A0 < h.A1 && h.A1 == t.endA(), h.B0 < h.B1 && h.B1 == endB
 }
 
 func plural(n int) string {
