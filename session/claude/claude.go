@@ -37,17 +37,25 @@ import (
 // it starts: whoever finds it set cannot settle approvals.
 const MarkerVariable = "COUNTERSIGN_AGENT"
 
-// How long an agent gets at each step of its end.
-const (
-	graceStdin = 2 * time.Second  // after its stdin was closed
-	graceTerm  = 2 * time.Second  // after SIGTERM to its group
-	graceWrite = 3 * time.Second  // for a line to reach an agent that is slow to read
-	graceReply = 10 * time.Second // for the reply to set_permission_mode
-)
+// A patience is how long is waited at each step with an agent that does not
+// react.
+type patience struct {
+	stdin  time.Duration // for its end, after its stdin was closed
+	term   time.Duration // for its end, after SIGTERM to its group
+	write  time.Duration // for a line to be taken
+	reply  time.Duration // for the reply to set_permission_mode
+	output time.Duration // for more output, after its process has ended
+}
+
+var usualPatience = patience{
+	stdin: 2 * time.Second, term: 2 * time.Second, write: 3 * time.Second, reply: 10 * time.Second, output: 500 * time.Millisecond,
+}
 
 // A Starter starts the CLI. The zero value is ready for use.
 type Starter struct {
 	Log *zap.Logger // nil: nothing is logged
+
+	patience patience // zero: the usual one
 }
 
 var (
@@ -93,6 +101,7 @@ type agent struct {
 	mode      string
 	resume    string
 	log       *zap.Logger
+	patience  patience
 	cmd       *exec.Cmd
 	out       *outbox
 	asked     requests
@@ -133,6 +142,9 @@ func (s Starter) Start(o session.StartOptions) (session.Agent, error) {
 	}
 	if a.log == nil {
 		a.log = zap.NewNop()
+	}
+	if a.patience = s.patience; a.patience == (patience{}) {
+		a.patience = usualPatience
 	}
 	err = a.spawn(path, append(o.Settings.Agent.Command[1:len(o.Settings.Agent.Command):len(o.Settings.Agent.Command)], Args(o)...), env)
 	if err != nil {
@@ -188,7 +200,7 @@ func (a *agent) spawn(path string, args, env []string) (err error) {
 	files[0].Close()
 	files[3].Close()
 	files[5].Close()
-	a.stdin, a.stdout, a.stderr = files[1], &output{file: files[2]}, &output{file: files[4]}
+	a.stdin, a.stdout, a.stderr = files[1], &output{file: files[2], quiet: a.patience.output}, &output{file: files[4], quiet: a.patience.output}
 	return nil
 }
 
@@ -271,7 +283,7 @@ func (a *agent) deliver(line []byte) error {
 	if err := a.out.put(line, written); err != nil {
 		return err
 	}
-	slow := time.NewTimer(graceWrite)
+	slow := time.NewTimer(a.patience.write)
 	defer slow.Stop()
 	select {
 	case err := <-written:
@@ -304,7 +316,7 @@ func (a *agent) SetMode(mode string) error {
 		a.asked.take(id)
 		return err
 	}
-	late := time.NewTimer(graceReply)
+	late := time.NewTimer(a.patience.reply)
 	defer late.Stop()
 	select {
 	case err := <-reply:
@@ -313,7 +325,7 @@ func (a *agent) SetMode(mode string) error {
 		return session.ErrGone
 	case <-late.C:
 		a.asked.take(id)
-		return fmt.Errorf("the agent did not answer set_permission_mode within %v", graceReply)
+		return fmt.Errorf("the agent did not answer set_permission_mode within %v", a.patience.reply)
 	}
 }
 
@@ -336,11 +348,11 @@ func (a *agent) Close() error {
 		a.closing.Store(true)
 		a.out.finish()
 		go func() {
-			if a.endsWithin(graceStdin) {
+			if a.endsWithin(a.patience.stdin) {
 				return
 			}
 			terminateGroup(a.cmd)
-			if a.endsWithin(graceTerm) {
+			if a.endsWithin(a.patience.term) {
 				return
 			}
 			killGroup(a.cmd)

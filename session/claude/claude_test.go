@@ -252,3 +252,8 @@ func TestInterruptWithdrawsEveryOpenRequest(t *testing.T) {
 		t.Errorf("the turn ended %+v", end)
 	}
 }
+
+// allow is the answer that allows a request as asked.
+func allow(q session.Requested) approvals.Result {
+	return approvals.Result{Behavior: "allow", UpdatedInput: q.Request.Input}
+}

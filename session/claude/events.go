@@ -139,11 +139,12 @@ func (a *agent) system(m *message) {
 			a.emit(session.Reported{Warning: m.Level == "warning" || m.Level == "error", Text: string(m.Content)})
 		}
 	case "permission_denied":
-		why := m.Message.Text
-		if m.DecisionReason != "" {
+		// The message is for the model: after its first sentence it instructs.
+		why := firstSentence(m.Message.Text)
+		if why == "" {
 			why = m.DecisionReason
 		}
-		a.emit(session.Reported{Warning: true, Text: strings.TrimSpace(fmt.Sprintf("%s was denied without asking: %s", m.ToolName, firstSentence(why)))})
+		a.emit(session.Reported{Warning: true, Text: strings.TrimSpace(fmt.Sprintf("%s was denied without asking: %s", m.ToolName, why))})
 	case "task_started":
 		name := m.Description
 		if name == "" {

@@ -58,6 +58,9 @@ func (l *lineReader) next() ([]byte, error) {
 			line := l.buf[l.start : l.start+l.scanned+i]
 			l.start += l.scanned + i + 1
 			l.scanned = 0
+			if len(line) > l.max {
+				return nil, &tooLongError{Max: l.max, Head: bytes.Clone(line[:min(len(line), 120)])}
+			}
 			line = bytes.TrimSuffix(line, []byte{'\r'})
 			if len(bytes.TrimSpace(line)) == 0 {
 				continue

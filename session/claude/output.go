@@ -9,17 +9,15 @@ import (
 // An output is the reading end of a pipe from the process. While the process
 // lives a read waits without limit. After its end, what it wrote is still read
 // however slowly; but something that it started and that left its group may
-// hold the pipe open for ever, so a read that finds nothing for graceOutput,
-// and any read later than graceDrain, ends the stream.
+// hold the pipe open for ever, so a read that finds nothing for a while, and any
+// read later than drainTime, ends the stream.
 type output struct {
 	file  *os.File
+	quiet time.Duration             // how long a read may find nothing after that
 	limit atomic.Pointer[time.Time] // set once the process has ended
 }
 
-const (
-	graceOutput = 500 * time.Millisecond
-	graceDrain  = time.Minute
-)
+const drainTime = time.Minute
 
 // Read reads from the pipe.
 func (o *output) Read(p []byte) (int, error) {
@@ -31,13 +29,13 @@ func (o *output) Read(p []byte) (int, error) {
 
 // processEnded bounds the reads from now on, also one that is under way.
 func (o *output) processEnded() {
-	limit := time.Now().Add(graceDrain)
+	limit := time.Now().Add(drainTime)
 	o.limit.Store(&limit)
 	o.setDeadline(limit)
 }
 
 func (o *output) setDeadline(limit time.Time) {
-	soon := time.Now().Add(graceOutput)
+	soon := time.Now().Add(o.quiet)
 	if soon.After(limit) {
 		soon = limit
 	}
