@@ -27,10 +27,16 @@ local function client()
   return vim.lsp.get_clients({ name = name, _uninitialized = true })[1]
 end
 
--- Shows a message. Neovim's own way to notify stops the person at a prompt when
--- a text is longer than the line, and that prompt eats the next key.
+-- Shows a message. Neovim's own way to notify stops the person at a "Press
+-- ENTER" prompt, which eats the next key, when a text is longer than the line or
+-- comes right behind a list of choices.
 local function tell(text, level)
-  if debug.getinfo(vim.notify, 'S').source:match('^@vim/') then
+  local source = debug.getinfo(vim.notify, 'S').source
+  if source == '?' or source:match('^@vim/') then -- Neovim's own, not a plugin's
+    if vim.api.nvim_get_mode().mode:match('^[cr]') then -- at a prompt now
+      return vim.defer_fn(function() tell(text, level) end, 100)
+    end
+    vim.cmd.redraw()
     text = text:gsub('%s*\n.*', ' …')
     local room = vim.v.echospace - 1
     if vim.fn.strdisplaywidth(text) > room then

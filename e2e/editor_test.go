@@ -1,0 +1,65 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// An editor does what a person at its keys would do. Each method ends when the
+// editor shows that it is done; it says nothing of what Countersign makes of it.
+type editor interface {
+	kind() string
+	// start opens a file of the project in a new terminal, with the snippet of
+	// editors/ and the world's settings.
+	start(name string)
+	// shown is the absolute path of the document in focus.
+	shown() string
+	// open goes to a file.
+	open(path string)
+	// action runs the code action with that title, or whose title begins so.
+	action(title string)
+	// append adds a line at the end of the document in focus.
+	append(line string)
+	// text is the document in focus, as far as the editor can tell it.
+	text() string
+	// save writes the document in focus, and closeDocument closes it, unsaved or not.
+	save()
+	closeDocument()
+	saveAs(path string)
+	reload()
+	changeLanguage(language string)
+	splitAndCloseOne()
+	restartServer()
+	// quit leaves the editor, with whatever is unsaved.
+	quit()
+	screen() string
+}
+
+// awaitShown waits until the document in focus is a staged one with that base
+// name, other than the last, and returns its path.
+func (w *world) awaitStaged(basename string) string {
+	w.t.Helper()
+	var path string
+	eventually(w.t, "the proposal "+basename+" opens", func() (bool, string) {
+		path = w.editor.shown()
+		return isStaged(path) && filepath.Base(path) == basename, path + "\n" + w.editor.screen()
+	})
+	return path
+}
+
+func isStaged(path string) bool {
+	return strings.Contains(path, string(filepath.Separator)+"proposed"+string(filepath.Separator))
+}
+
+// prompt starts a session or goes on with it, as a person does: the code action, the
+// document that opens, a save.
+func (w *world) prompt(text string) {
+	w.t.Helper()
+	w.editor.action("Countersign: new prompt")
+	eventually(w.t, "prompt.md opens", func() (bool, string) {
+		path := w.editor.shown()
+		return filepath.Base(path) == "prompt.md", path + "\n" + w.editor.screen()
+	})
+	w.editor.append(text)
+	w.editor.save()
+}

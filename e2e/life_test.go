@@ -1,0 +1,65 @@
+package e2e
+
+import (
+	"testing"
+)
+
+// Approvals outlive editors and servers.
+
+func TestQuitAndReturn(t *testing.T) {
+	inEditors(t, func(t *testing.T, w *world) {
+		call, staged := w.proposed()
+		w.editor.quit()
+		w.waits("a.txt", original)
+		w.editor.start("a.txt")
+		w.editor.open(staged)
+		w.editor.append("four")
+		w.editor.save()
+		w.allowed(call, "a.txt", "one\nTWO\nthree\nfour\n", true)
+	})
+}
+
+func TestServerRestart(t *testing.T) {
+	inEditors(t, func(t *testing.T, w *world) {
+		call, staged := w.proposed()
+		w.editor.restartServer() // with the proposal in focus: Helix then tells no root
+		w.waits("a.txt", original)
+		w.editor.open(staged)
+		w.editor.append("four")
+		w.editor.save()
+		w.allowed(call, "a.txt", "one\nTWO\nthree\nfour\n", true)
+	})
+}
+
+func TestWithdrawnByInterrupt(t *testing.T) {
+	inEditors(t, func(t *testing.T, w *world) {
+		call, _ := w.proposed()
+		w.editor.action("Countersign: interrupt")
+		w.awaitPending(0)
+		w.editor.append("four")
+		w.editor.save() // of a document whose approval is gone
+		w.prompt("Go on without.")
+		w.denied(call, "a.txt", original)
+		w.hears("Go on without.")
+	})
+}
+
+func TestAllowedFromTheCommandLine(t *testing.T) {
+	inEditors(t, func(t *testing.T, w *world) {
+		call, _ := w.proposed()
+		id := w.awaitPending(1)[0].ID
+		if out, err := w.command("allow", id); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		w.allowed(call, "a.txt", "one\nTWO\nthree\n", false)
+		w.editor.append("too late")
+		w.editor.save()
+		remains(t, "a late save changes nothing", closeGrace, func() (bool, string) {
+			got := w.disk("a.txt")
+			return got == "one\nTWO\nthree\n", got
+		})
+		if out, err := w.command("deny", id); err == nil {
+			t.Errorf("denied what was allowed: %s", out)
+		}
+	})
+}
