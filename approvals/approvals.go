@@ -128,7 +128,11 @@ type Amendment struct {
 	Amended  bool           // Input differs from the request's
 	Restored bool           // the person restored the original: to be answered with a deny
 	Want     []byte         // bytes the target file must have afterwards; nil when no file is concerned
-	Notes    []Note
+	// Holds, where it is not nil, tells instead of Want whether bytes found
+	// afterwards are what was approved: the agent makes up a part of them
+	// itself (the id of a new notebook cell), so Want cannot be known.
+	Holds func(found []byte) bool
+	Notes []Note
 }
 
 // An Outcome is what became of an allowed request.

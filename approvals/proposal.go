@@ -58,6 +58,7 @@ type Proposal struct {
 	text     string // as staged
 	original string // as staged, before the change
 	want     []byte // what an unamended allow writes; nil when it cannot be known
+	holds    func([]byte) bool
 	notes    []Note
 	way      way
 }
@@ -114,7 +115,7 @@ func (p *Proposal) Amend(text string) (Amendment, error) {
 
 // unamended is the request's own input, byte for byte.
 func (p *Proposal) unamended(notes ...Note) Amendment {
-	return Amendment{Input: p.input.raw, Want: p.want, Notes: notes}
+	return Amendment{Input: p.input.raw, Want: p.want, Holds: p.holds, Notes: notes}
 }
 
 // restored says that nothing is left of the change.

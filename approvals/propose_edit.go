@@ -90,6 +90,9 @@ func (p *Proposal) edits(edits []edit, w editWay) error {
 		if strings.IndexByte(e.put, 0) >= 0 {
 			return &NoPreviewError{Path: p.path, Reason: "the new text holds NUL characters: binary"}
 		}
+		if e.old == e.put {
+			return fmt.Errorf("%s: old_string and new_string are the same, which the agent refuses", p.path)
+		}
 	}
 	after, notes, err := applyEdits(p.file, edits)
 	if err != nil {
