@@ -57,6 +57,7 @@ type Event struct {
 	Reason SaveReason // for EventWillSave
 	Disk   Disk       // for EventSaved of a staged document
 	Text   string     // for EventSettled: unused; kept for messages
+	Aside  bool       // for EventStaged: the server does not open it by itself
 }
 
 // A VerdictKind is what an event amounts to.

@@ -72,6 +72,7 @@ type watched struct {
 	open     bool      // the editor has it open
 	opened   bool      // the editor had it open at some time
 	closedAt time.Time // when it was last closed
+	aside    bool      // the server does not open it by itself
 	shown    bool      // the server asked to open it
 	shownAt  time.Time
 
@@ -256,7 +257,7 @@ func (g *Gestures) staged(now time.Time, ev Event) {
 		delete(g.dirty, w.uri)
 	}
 	g.seq++
-	w.id, w.state, w.seq = strings.Clone(ev.ID), state, g.seq
+	w.id, w.state, w.seq, w.aside = strings.Clone(ev.ID), state, g.seq, ev.Aside
 	g.byID[w.id] = w
 	g.arm(w, now, w.open) // a restored tab was open before its approval was known
 }

@@ -53,7 +53,7 @@ func (g *Gestures) NextToOpen(now time.Time) (uri string, at time.Time, ok bool)
 			}
 			continue
 		}
-		if !w.opened && (next == nil || w.seq < next.seq) {
+		if !w.opened && !w.aside && (next == nil || w.seq < next.seq) {
 			next = w
 		}
 	}

@@ -1,0 +1,559 @@
+package lsp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"countersign/approvals"
+	"countersign/session"
+	"countersign/session/hub"
+	"countersign/session/rpc"
+	"countersign/staging"
+)
+
+// A fakeHub is a hub in memory: a desk that takes every first decision.
+type fakeHub struct {
+	t       *testing.T
+	root    string
+	store   *staging.Store
+	events  chan hub.Event
+	closing sync.Once
+
+	mu        sync.Mutex
+	approvals map[string]hub.Approval
+	order     []string
+	details   map[string]hub.Detail
+	settles   []hub.SettleParams
+	kept      []hub.KeepParams
+	sent      []hub.SendParams
+	set       []session.Settings
+	calls     []string
+	refuse    error         // answer of Settle
+	hold      chan struct{} // Settle waits for it, if set
+	info      session.Info
+}
+
+func newFakeHub(t *testing.T, root string) *fakeHub {
+	t.Helper()
+	store, err := staging.Open(filepath.Join(root, "storage"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return &fakeHub{
+		t: t, root: root, store: store, events: make(chan hub.Event, 4096),
+		approvals: map[string]hub.Approval{}, details: map[string]hub.Detail{},
+		info: session.Info{State: session.StateNone},
+	}
+}
+
+func (h *fakeHub) attached() hub.AttachResult {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	res := hub.AttachResult{Version: "test", PID: 1, Root: h.root, Storage: h.store.Dir(), Session: h.info}
+	for _, id := range h.order {
+		if a := h.approvals[id]; a.State == approvals.Pending {
+			res.Approvals = append(res.Approvals, a)
+		}
+	}
+	return res
+}
+
+// propose registers a file change with its staged document and tells of it.
+func (h *fakeHub) propose(request, name, original, text string) hub.Approval {
+	h.t.Helper()
+	id := staging.NewID(request)
+	st, err := h.store.Stage(id, name, text)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	path := filepath.Join(h.root, name)
+	if err := os.WriteFile(path, []byte(original), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+	a := hub.Approval{
+		ID: id, Tool: "Edit", Title: "Edit " + name, Path: path, Staged: &st, StagedURI: fileURI(st.Path),
+		Surface: approvals.SurfaceProposal, State: approvals.Pending, Since: time.Now(), Line: 1,
+	}
+	h.details[id] = hub.Detail{Approval: a, Original: original, Text: text}
+	h.tell(a)
+	return a
+}
+
+// command registers a Bash request, with its document.
+func (h *fakeHub) command(request, line string) hub.Approval {
+	h.t.Helper()
+	id := staging.NewID(request)
+	st, err := h.store.Stage(id, "command.sh", line+"\n")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	a := hub.Approval{
+		ID: id, Tool: "Bash", Title: "Bash: " + line, Staged: &st, StagedURI: fileURI(st.Path),
+		Surface: approvals.SurfacePanel, State: approvals.Pending, Since: time.Now(),
+	}
+	h.tell(a)
+	return a
+}
+
+// tell records an approval and notifies the front end.
+func (h *fakeHub) tell(a hub.Approval) {
+	h.mu.Lock()
+	if _, ok := h.approvals[a.ID]; !ok {
+		h.order = append(h.order, a.ID)
+	}
+	h.approvals[a.ID] = a
+	h.mu.Unlock()
+	h.say(a)
+}
+
+// say delivers an event and waits until the server has done with it.
+func (h *fakeHub) say(ev hub.Event) {
+	h.events <- ev
+	synctest.Wait()
+}
+
+// endBy settles an approval as somebody else would.
+func (h *fakeHub) endBy(id string, state approvals.State, by approvals.By, reason string) hub.Approval {
+	h.mu.Lock()
+	a := h.approvals[id]
+	h.mu.Unlock()
+	a.State, a.By, a.Reason, a.Settled = state, by, reason, time.Now()
+	h.tell(a)
+	return a
+}
+
+func (h *fakeHub) lose() {
+	h.events <- hub.Lost{Err: errors.New("killed")}
+	close(h.events)
+}
+
+func (h *fakeHub) called(format string, args ...any) {
+	h.calls = append(h.calls, fmt.Sprintf(format, args...))
+}
+
+func (h *fakeHub) Configure(_ context.Context, s session.Settings) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.set = append(h.set, s)
+	return nil
+}
+
+func (h *fakeHub) Send(_ context.Context, p hub.SendParams) (session.Info, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sent = append(h.sent, p)
+	h.info.State = session.StateRunning
+	return h.info, h.refuse
+}
+
+func (h *fakeHub) Show(_ context.Context, p hub.IDParams) (hub.Detail, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.called("show %s", p.ID)
+	a, ok := h.approvals[p.ID]
+	if !ok {
+		return hub.Detail{}, &hub.Error{Code: hub.CodeUnknown, Message: "no approval has the id " + p.ID}
+	}
+	d := h.details[p.ID]
+	d.Approval = a
+	return d, nil
+}
+
+func (h *fakeHub) Settle(ctx context.Context, p hub.SettleParams) (hub.Settled, error) {
+	h.mu.Lock()
+	hold := h.hold
+	h.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return hub.Settled{}, ctx.Err()
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.refuse != nil {
+		return hub.Settled{}, h.refuse
+	}
+	a, ok := h.approvals[p.ID]
+	switch {
+	case !ok:
+		return hub.Settled{}, &hub.Error{Code: hub.CodeUnknown, Message: "no approval has the id " + p.ID}
+	case a.State != approvals.Pending:
+		return hub.Settled{}, &hub.Error{Code: hub.CodeSettled, Message: "settled before", Approval: &a}
+	}
+	h.settles = append(h.settles, p)
+	a.State, a.By, a.Settled = approvals.Denied, approvals.By{FrontEnd: "Neovim 0.10.4", How: p.How, Rule: p.Rule}, time.Now()
+	a.Reason = p.Message
+	if p.Allow {
+		a.State = approvals.Allowed
+		a.Amended = p.Text != nil && h.details[a.ID].Text != "" && *p.Text != h.details[a.ID].Text
+	}
+	h.approvals[a.ID] = a
+	h.events <- a
+	return hub.Settled{Approval: a}, nil
+}
+
+func (h *fakeHub) Keep(_ context.Context, p hub.KeepParams) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.kept = append(h.kept, p)
+	return nil
+}
+
+func (h *fakeHub) Interrupt(context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.called("interrupt")
+	return nil
+}
+
+func (h *fakeHub) NewSession(context.Context) (session.Info, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.called("newSession")
+	return session.Info{State: session.StateNone}, nil
+}
+
+func (h *fakeHub) Status(context.Context) (hub.Status, error) {
+	return hub.Status{Version: "test", Root: h.root, Storage: h.store.Dir()}, nil
+}
+
+func (h *fakeHub) Events() <-chan hub.Event { return h.events }
+func (h *fakeHub) Close() error             { return nil }
+
+// A bench is a server between a test's editor and a fake hub. Everything on it
+// runs in one synctest bubble, so that its time is the test's.
+type bench struct {
+	t    *testing.T
+	dir  string
+	hub  *fakeHub
+	conn *rpc.Conn
+
+	connects  []hub.ConnectOptions
+	storages  []string
+	connectFn func(n int) (Hub, hub.AttachResult, error) // nth connect, from 0; nil: the hub
+
+	mu       sync.Mutex
+	log      []message                             // what the server sent
+	answer   map[string]func(params string) string // results of the server's requests
+	served   chan error
+	versions map[string]int32
+	texts    map[string]string
+}
+
+// A message is a notification or a request of the server.
+type message struct {
+	method string
+	params string
+	call   bool
+}
+
+type benchOptions struct {
+	client  string // clientInfo and capabilities; "" stands for neovim
+	noRoot  bool
+	options string // initializationOptions
+	connect func(b *bench, n int) (Hub, hub.AttachResult, error)
+	dir     string
+}
+
+// neovim is enough of what Neovim 0.10 says of itself.
+const neovim = `"clientInfo":{"name":"Neovim","version":"0.10.4"},"capabilities":{
+	"general":{"positionEncodings":["utf-16"]},
+	"window":{"workDoneProgress":true,"showDocument":{"support":true}},
+	"workspace":{"applyEdit":true,"workspaceEdit":{"documentChanges":true,"resourceOperations":["rename","create","delete"]}},
+	"textDocument":{"hover":{"contentFormat":["markdown","plaintext"]},"codeLens":{"dynamicRegistration":true},
+		"codeAction":{"codeActionLiteralSupport":{"codeActionKind":{"valueSet":["quickfix"]}}}}}`
+
+// run runs f on a bench whose server is initialized and attached.
+func run(t *testing.T, o benchOptions, f func(t *testing.T, b *bench)) {
+	t.Helper()
+	dir := t.TempDir()
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, dir, o)
+		defer b.end()
+		f(t, b)
+	})
+}
+
+func newBench(t *testing.T, dir string, o benchOptions) *bench {
+	b := &bench{
+		t: t, dir: dir, served: make(chan error, 1), versions: map[string]int32{}, texts: map[string]string{},
+		answer: map[string]func(string) string{
+			"window/showDocument":            func(string) string { return `{"success":true}` },
+			"workspace/applyEdit":            func(string) string { return `{"applied":true}` },
+			"window/workDoneProgress/create": func(string) string { return `null` },
+			"workspace/codeLens/refresh":     func(string) string { return `null` },
+			"client/registerCapability":      func(string) string { return `null` },
+		},
+	}
+	b.hub = newFakeHub(t, dir)
+	connect := func() (Hub, hub.AttachResult, error) {
+		if o.connect != nil {
+			return o.connect(b, len(b.connects)-1)
+		}
+		return b.hub, b.hub.attached(), nil
+	}
+	mine, theirs := net.Pipe()
+	opts := Options{
+		Version: "test", Dir: dir,
+		Connect: func(_ context.Context, co hub.ConnectOptions) (Hub, hub.AttachResult, error) {
+			b.mu.Lock()
+			b.connects = append(b.connects, co)
+			b.mu.Unlock()
+			return connect()
+		},
+		ConnectStorage: func(_ context.Context, storage string, co hub.ConnectOptions) (Hub, hub.AttachResult, error) {
+			b.mu.Lock()
+			b.connects = append(b.connects, co)
+			b.storages = append(b.storages, storage)
+			b.mu.Unlock()
+			return connect()
+		},
+	}
+	go func() { b.served <- Serve(context.Background(), theirs, opts) }()
+	b.conn = rpc.NewConn(context.Background(), mine, (*benchHandler)(b), rpc.Options{Name: "test"})
+
+	client, root, options := o.client, `"rootUri":"`+fileURI(dir)+`",`, o.options
+	if client == "" {
+		client = neovim
+	}
+	if o.noRoot {
+		root = `"rootUri":null,`
+	}
+	if options == "" {
+		options = "null"
+	}
+	b.request("initialize", `{"processId":null,`+root+`"initializationOptions":`+options+`,`+client+`}`)
+	b.notify("initialized", `{}`)
+	synctest.Wait()
+	return b
+}
+
+// end ends the server in the orderly way and checks that it does.
+func (b *bench) end() {
+	b.t.Helper()
+	if b.conn.Context().Err() == nil {
+		_, _ = b.try("shutdown", "") // may have been before
+		_ = b.conn.Notify("exit", nil)
+	}
+	if err := <-b.served; err != nil && !errors.Is(err, ErrNoShutdown) {
+		b.t.Errorf("Serve: %v", err)
+	}
+	_ = b.conn.Close()
+}
+
+// benchHandler is the bench as the editor's end of the connection.
+type benchHandler bench
+
+func (h *benchHandler) Notify(method string, params jsontext.Value) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.log = append(h.log, message{method: method, params: string(params)})
+}
+
+func (h *benchHandler) Request(method string, params jsontext.Value) func(context.Context) (any, error) {
+	h.mu.Lock()
+	h.log = append(h.log, message{method: method, params: string(params), call: true})
+	answer := h.answer[method]
+	h.mu.Unlock()
+	if answer == nil {
+		return nil
+	}
+	return func(context.Context) (any, error) {
+		return jsontext.Value(answer(string(params))), nil
+	}
+}
+
+func (b *bench) request(method, params string) string {
+	b.t.Helper()
+	result, err := b.try(method, params)
+	if err != nil {
+		b.t.Fatalf("%s: %v", method, err)
+	}
+	return result
+}
+
+func (b *bench) try(method, params string) (string, error) {
+	var raw jsontext.Value
+	var p any
+	if params != "" {
+		p = jsontext.Value(params)
+	}
+	err := b.conn.Call(context.Background(), method, p, &raw)
+	return string(raw), err
+}
+
+func (b *bench) notify(method, params string) {
+	b.t.Helper()
+	var p any
+	if params != "" {
+		p = jsontext.Value(params)
+	}
+	if err := b.conn.Notify(method, p); err != nil {
+		b.t.Fatalf("%s: %v", method, err)
+	}
+	synctest.Wait()
+}
+
+func quoteJSON(s string) string {
+	raw, _ := json.Marshal(s)
+	return string(raw)
+}
+
+// open opens a document as it lies on disk.
+func (b *bench) open(uri string) {
+	b.t.Helper()
+	text, err := os.ReadFile(pathOf(uri))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.openWith(uri, string(text))
+}
+
+func (b *bench) openWith(uri, text string) {
+	b.t.Helper()
+	b.versions[uri], b.texts[uri] = 0, text
+	b.notify("textDocument/didOpen", `{"textDocument":{"uri":"`+uri+`","languageId":null,"version":0,"text":`+quoteJSON(text)+`}}`)
+}
+
+// edit replaces the whole text in the editor.
+func (b *bench) edit(uri, text string) {
+	b.t.Helper()
+	b.versions[uri]++
+	b.texts[uri] = text
+	b.notify("textDocument/didChange", fmt.Sprintf(`{"textDocument":{"uri":%q,"version":%d},"contentChanges":[{"text":%s}]}`, uri, b.versions[uri], quoteJSON(text)))
+}
+
+// save writes what the editor shows and says so.
+func (b *bench) save(uri string) {
+	b.t.Helper()
+	path := pathOf(uri)
+	if err := os.WriteFile(path, []byte(b.texts[uri]), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	// Time stands still in the bubble, the file system's does not: make sure the
+	// write shows, as it does when a person needs a moment.
+	stamp := time.Unix(2_000_000_000+int64(b.versions[uri]), 0)
+	b.versions[uri]++
+	if err := os.Chtimes(path, stamp, stamp); err != nil {
+		b.t.Fatal(err)
+	}
+	b.notify("textDocument/didSave", `{"textDocument":{"uri":"`+uri+`"},"text":`+quoteJSON(b.texts[uri])+`}`)
+}
+
+func (b *bench) close(uri string) {
+	b.t.Helper()
+	b.notify("textDocument/didClose", `{"textDocument":{"uri":"`+uri+`"}}`)
+}
+
+// wait lets time pass.
+func (b *bench) wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// sent are the messages of a method so far.
+func (b *bench) sent(method string) []string {
+	synctest.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []string
+	for _, m := range b.log {
+		if m.method == method {
+			out = append(out, m.params)
+		}
+	}
+	return out
+}
+
+// messages are the texts shown to the person so far.
+func (b *bench) messages() string {
+	var lines []string
+	for _, p := range b.sent("window/showMessage") {
+		var m struct {
+			Type    int    `json:"type"`
+			Message string `json:"message"`
+		}
+		if err := json.Unmarshal([]byte(p), &m); err != nil {
+			b.t.Fatal(err)
+		}
+		lines = append(lines, fmt.Sprintf("%d %s", m.Type, m.Message))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// diagnostics are the last ones of a document.
+func (b *bench) diagnostics(uri string) string {
+	last := ""
+	for _, p := range b.sent("textDocument/publishDiagnostics") {
+		var m struct {
+			URI         string         `json:"uri"`
+			Diagnostics jsontext.Value `json:"diagnostics"`
+		}
+		if err := json.Unmarshal([]byte(p), &m); err != nil {
+			b.t.Fatal(err)
+		}
+		if m.URI == uri {
+			last = string(m.Diagnostics)
+		}
+	}
+	return last
+}
+
+// settles are the decisions that reached the hub.
+func (b *bench) settles() []hub.SettleParams {
+	synctest.Wait()
+	b.hub.mu.Lock()
+	defer b.hub.mu.Unlock()
+	return append([]hub.SettleParams(nil), b.hub.settles...)
+}
+
+// sameJSON compares two JSON texts, without regard to white space.
+func sameJSON(t *testing.T, what, got, want string) {
+	t.Helper()
+	g, w := compact(t, got), compact(t, want)
+	if g != w {
+		t.Errorf("%s:\n got  %s\n want %s", what, g, w)
+	}
+}
+
+func compact(t *testing.T, text string) string {
+	t.Helper()
+	v := jsontext.Value(bytes.TrimSpace([]byte(text)))
+	if err := v.Canonicalize(); err != nil {
+		t.Fatalf("not JSON: %v: %s", err, text)
+	}
+	return string(v)
+}
+
+func contains(t *testing.T, what, text, part string) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%s does not say %q:\n%s", what, part, text)
+	}
+}
+
+func lacks(t *testing.T, what, text, part string) {
+	t.Helper()
+	if strings.Contains(text, part) {
+		t.Errorf("%s says %q:\n%s", what, part, text)
+	}
+}

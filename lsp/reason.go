@@ -1,0 +1,122 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"countersign/session/hub"
+)
+
+// A reason document is where a person writes why a request is denied: saving it
+// with a text denies with that text, closing it does nothing.
+
+const reasonName = "reason.md"
+
+func reasonHint(c *card) string {
+	return "<!-- Why is this denied? " + commentText(titleOf(&c.Approval)) +
+		"\n     Write below and save: the request is denied and the agent reads your words. Closing decides nothing. -->\n\n"
+}
+
+// commentText is text that cannot end an HTML comment.
+func commentText(text string) string {
+	out := make([]rune, 0, len(text))
+	for _, r := range text {
+		if r == '>' || r == '<' {
+			r = ' '
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}
+
+// reasonPath is where the reason document of an approval lies.
+func reasonPath(c *card) string {
+	if c.link.storage == "" || c.ID == "" || filepath.Base(c.ID) != c.ID || c.ID == ".." || c.ID == "." {
+		return ""
+	}
+	return filepath.Join(c.link.storage, "reasons", c.ID, reasonName)
+}
+
+// denyWithReasonCommand denies with what the reason document says; where it does
+// not say anything yet, it opens it.
+func (s *server) denyWithReasonCommand(ctx context.Context, sn *snapshot, a arguments) (any, error) {
+	c, err := sn.pick(a.id)
+	if err != nil {
+		return nil, err
+	}
+	for u, id := range sn.reasons {
+		if doc, open := sn.texts[u]; open && id == c.ID {
+			if text := promptText(doc.String()); text != "" {
+				return s.settleNow(ctx, sn, c, hub.SettleParams{ID: c.ID, Message: text, How: "command"})
+			}
+		}
+	}
+	err = s.within(ctx, func() { err = s.openReason(c) })
+	if err != nil {
+		return nil, err
+	}
+	return marshal(item(c))
+}
+
+// openReason makes and shows a reason document.
+func (s *server) openReason(c *card) error {
+	path := reasonPath(c)
+	if path == "" {
+		return errors.New("there is no place for a reason; use countersign.deny with a message")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("the reason document cannot be made: %w", err)
+	}
+	if err := createPrivate(path, reasonHint(c)); err != nil {
+		return fmt.Errorf("the reason document cannot be made: %w", err)
+	}
+	u := fileURI(path)
+	s.reasons[u] = c.ID
+	s.touched()
+	s.bring(u, 3, "the reason for denying "+titleOf(&c.Approval))
+	return nil
+}
+
+// reasonSaved denies with the reason, unless the editor saved by itself.
+func (s *server) reasonSaved(uri, text string, reason SaveReason) {
+	id, ok := s.reasons[uri]
+	if !ok {
+		return
+	}
+	text = promptText(text)
+	c := s.board.cards[id]
+	switch {
+	case text == "":
+	case c == nil:
+		s.showError("Nothing was decided: no request with the id %s is known any more.", oneLine(id, 60))
+	case !c.pending():
+		s.showError("Nothing was decided about %s: %s.", s.title(c), ended(&c.Approval))
+	case reason == SaveAfterDelay || reason == SaveFocusOut || s.gestures.Suspected():
+		s.showInfo("Nothing was denied: the editor saves by itself. Deny with the code action in this document.")
+	default:
+		s.settle(c, hub.SettleParams{ID: c.ID, Message: text, How: "save", Rule: "reason"})
+	}
+}
+
+// reasonClosed removes a reason document that is of no more use.
+func (s *server) reasonClosed(uri string) {
+	id, ok := s.reasons[uri]
+	if !ok {
+		return
+	}
+	if c := s.board.cards[id]; c == nil || !c.pending() {
+		s.dropReason(uri)
+	}
+}
+
+func (s *server) dropReason(uri string) {
+	delete(s.reasons, uri)
+	s.touched()
+	if path := pathOf(uri); filepath.Base(path) == reasonName {
+		_ = os.Remove(path)
+		_ = os.Remove(filepath.Dir(path))
+	}
+}

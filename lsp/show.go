@@ -1,0 +1,170 @@
+package lsp
+
+import (
+	"context"
+	"time"
+
+	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+	"go.uber.org/zap"
+
+	"countersign/staging"
+)
+
+// openNext opens the next staged document by itself, when the settings let it
+// and the person is not typing: keys that are under way would land in it.
+func (s *server) openNext() {
+	s.openAt = time.Time{}
+	if !s.begun || !s.client.showDocument || s.settings.Open == "manual" {
+		return
+	}
+	now := s.clock()
+	u, at, ok := s.gestures.NextToOpen(now)
+	if !ok {
+		return
+	}
+	if s.settings.Open != "always" && now.Before(at) {
+		s.openAt = at
+		return
+	}
+	s.showDocument(u, false, s.lineOf(u), nil)
+}
+
+// lineOf is the line at which a staged document is best shown.
+func (s *server) lineOf(u string) uint32 {
+	for _, c := range s.board.of(u) {
+		if c.staged == u {
+			return c.Line
+		}
+	}
+	return 0
+}
+
+// showDocument asks the editor to show a document. failed, if given, runs on the
+// loop when it did not.
+func (s *server) showDocument(u string, focus bool, line uint32, failed func()) {
+	s.gesture(Event{Kind: EventShown, URI: u})
+	p := &protocol.ShowDocumentParams{URI: uri.URI(u), TakeFocus: &focus}
+	if line > 0 {
+		at := protocol.Position{Line: line}
+		p.Selection = &protocol.Range{Start: at, End: at}
+	}
+	s.work(func(ctx context.Context) {
+		var res protocol.ShowDocumentResult
+		err := s.conn.Call(ctx, "window/showDocument", p, &res)
+		if err == nil && res.Success {
+			return
+		}
+		s.log.Warn("the editor did not show a document", zap.String("uri", u), zap.Error(err))
+		if failed != nil {
+			s.push(failed)
+		}
+	})
+}
+
+// review shows an approval's document because a person asked for it. By its
+// staged document where there is one; otherwise all that there is to say.
+func (s *server) review(c *card) {
+	if c.staged == "" {
+		s.reviewInWords(c)
+		return
+	}
+	s.bring(c.staged, c.Line, "the proposal for "+s.title(c))
+}
+
+// bring shows a document by the best way that the editor has.
+func (s *server) bring(u string, line uint32, what string) {
+	switch {
+	case s.client.showDocument:
+		s.showDocument(u, true, line, func() { s.nameFile(u, what) })
+	case s.client.applyEdit && !s.isOpen(u):
+		s.editVirtually(u, what)
+	default:
+		s.nameFile(u, what)
+	}
+}
+
+// nameFile is the last way to show a document: to say where it lies.
+func (s *server) nameFile(u, what string) {
+	s.showInfo("Open %s: %s", what, pathOf(u))
+}
+
+// editVirtually makes an editor that cannot be asked to show a document load
+// it: by an edit that leaves its text as it is. Such editors keep it as a
+// changed buffer, so the person is told where it is. A save that this edit
+// causes cannot allow: the gestures know of it.
+func (s *server) editVirtually(u, what string) {
+	found, err := staging.Look(staging.Staged{Path: pathOf(u)}, maxStaged(s.settings))
+	if err != nil {
+		s.nameFile(u, what)
+		return
+	}
+	s.gesture(Event{Kind: EventShown, URI: u})
+	doc := Document{URI: u, Text: NewText(found.Text)}
+	edit := replaceAll(doc, found.Text, s.client.versioned, s.documents.Encoding())
+	s.work(func(ctx context.Context) {
+		var res protocol.ApplyWorkspaceEditResult
+		label := "Countersign: review"
+		err := s.conn.Call(ctx, "workspace/applyEdit", &protocol.ApplyWorkspaceEditParams{Label: &label, Edit: edit}, &res)
+		s.push(func() {
+			if err != nil || !res.Applied {
+				s.log.Warn("the editor did not take an edit", zap.String("uri", u), zap.Error(err))
+			} else {
+				s.gesture(Event{Kind: EventEdited, URI: u})
+			}
+			s.nameFile(u, what)
+		})
+	})
+}
+
+// replaceAll is the edit that replaces the whole text of a document. It names
+// no version: some editors drop an edit of a version that they have moved on
+// from and say that they applied it.
+func replaceAll(doc Document, text string, versioned bool, enc protocol.PositionEncodingKind) protocol.WorkspaceEdit {
+	u := uri.URI(doc.URI)
+	edit := protocol.TextEdit{Range: doc.Text.Range(0, doc.Text.Len(), enc), NewText: text}
+	if !versioned {
+		return protocol.WorkspaceEdit{Changes: map[uri.URI][]protocol.TextEdit{u: {edit}}}
+	}
+	id := protocol.OptionalVersionedTextDocumentIdentifier{}
+	id.URI = u
+	return protocol.WorkspaceEdit{DocumentChanges: []protocol.DocumentChange{
+		&protocol.TextDocumentEdit{TextDocument: id, Edits: []protocol.TextDocumentEditElement{&edit}},
+	}}
+}
+
+// reviewInWords shows a request that has no document.
+func (s *server) reviewInWords(c *card) {
+	text := asker(c) + " asks: " + visible(c.Title)
+	if c.Summary != "" && c.Summary != c.Title {
+		text += "\n" + visible(c.Summary)
+	}
+	for _, n := range c.Notes {
+		text += "\n" + visible(n.Text)
+	}
+	s.showInfo("%s", text)
+}
+
+// closeSettled closes the document of a settled approval where the editor can
+// be asked to without harm: it deletes files properly, the document is open and
+// has no unsaved change, and nobody is typing.
+func (s *server) closeSettled(c *card) {
+	if c.staged == "" || !s.isOpen(c.staged) || !s.client.deletes || s.client.is("helix") {
+		return
+	}
+	doc, _ := s.documents.Get(c.staged)
+	if saved, ok := s.saved[c.staged]; !ok || saved != doc.Text.String() || !s.gestures.SafeToOpen(s.clock()) {
+		return
+	}
+	yes := true
+	edit := protocol.WorkspaceEdit{DocumentChanges: []protocol.DocumentChange{
+		&protocol.DeleteFile{Kind: "delete", URI: uri.URI(c.staged), Options: &protocol.DeleteFileOptions{IgnoreIfNotExists: &yes}},
+	}}
+	s.work(func(ctx context.Context) {
+		var res protocol.ApplyWorkspaceEditResult
+		err := s.conn.Call(ctx, "workspace/applyEdit", &protocol.ApplyWorkspaceEditParams{Edit: edit}, &res)
+		if err != nil || !res.Applied {
+			s.log.Info("a settled document was not closed", zap.String("uri", c.staged), zap.Error(err))
+		}
+	})
+}
