@@ -7,5 +7,5 @@
 // COUNTERSIGN_HX name other programs than those in .cache.
 //
 // Every test has a world of its own: home, state, terminal server and model.
-// Nothing sleeps; whatever is waited for is looked at again until it is there.
+// It runs on Linux, where tmux, /proc and Debian are. Nothing sleeps; whatever is waited for is looked at again until it is there.
 package e2e
