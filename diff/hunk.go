@@ -35,7 +35,7 @@ func Hunks(a, b string, edits []Edit, context int) []Hunk {
 	if len(edits) == 0 {
 		return nil
 	}
-	context = lines(context)
+	context = clamped(context)
 	t := window(a, b)
 	if !t.shows(edits, context) {
 		t = whole(a, b)
@@ -52,8 +52,8 @@ func Hunks(a, b string, edits []Edit, context int) []Hunk {
 	return hunks
 }
 
-// lines makes a number of lines one that can be added up without care.
-func lines(n int) int { return min(max(n, 0), 1<<30) }
+// clamped makes a number of lines one that can be added up without care.
+func clamped(n int) int { return min(max(n, 0), 1<<30) }
 
 // Header is the hunk's first line in a unified diff, without a line end.
 func (h Hunk) Header() string {

@@ -31,7 +31,7 @@ func (s Style) Unified(oldName, newName, a, b string) string {
 	if a == b {
 		return ""
 	}
-	context := lines(s.Context)
+	context := clamped(s.Context)
 	t, edits := compare(a, b)
 	if !t.shows(edits, context) {
 		t = whole(a, b)
