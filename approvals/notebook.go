@@ -135,7 +135,7 @@ func proposeNotebook(p *Proposal, read ReadFile, limit int64) error {
 	p.basename += cellExtension(kind, book)
 	w.cut(book)
 	p.way = w
-	p.want, p.holds = w.want(p.text), w.holds(p.text)
+	p.written, p.unknown, p.holds = w.writes(p.text), w.id == idHole, w.holds(p.text)
 	return nil
 }
 
@@ -171,15 +171,15 @@ func (w *notebookWay) cut(book *jsNode) {
 	w.pieces = [3]string{framed[:skip+at[0]], framed[skip+at[0] : skip+at[1]], framed[skip+at[1]:]}
 }
 
-// want is the written notebook; nil where the agent makes up an id.
-func (w notebookWay) want(source string) []byte {
+// writes is the written notebook; empty where the agent makes up an id.
+func (w notebookWay) writes(source string) string {
 	switch w.id {
 	case idHole:
-		return nil
+		return ""
 	case noHole:
-		return w.file.encode(w.file.lineEnded(w.pieces[0] + w.pieces[2]))
+		return w.file.lineEnded(w.pieces[0] + w.pieces[2])
 	}
-	return w.file.encode(w.file.lineEnded(w.pieces[0] + jsString(source).text + w.pieces[2]))
+	return w.file.lineEnded(w.pieces[0] + jsString(source).text + w.pieces[2])
 }
 
 // holds tells whether bytes found are the notebook with that source, whatever
@@ -213,7 +213,11 @@ func (w notebookWay) amend(p *Proposal, text string) (Amendment, error) {
 	if err != nil {
 		return Amendment{}, err
 	}
-	return Amendment{Input: input, Amended: true, Want: w.want(text), Holds: w.holds(text)}, nil
+	a := Amendment{Input: input, Amended: true, Holds: w.holds(text)}
+	if a.Holds == nil {
+		a.Want = w.file.encode(w.writes(text))
+	}
+	return a, nil
 }
 
 func checkCells(cells *jsNode) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,6 +14,7 @@ import (
 )
 
 // ReadFile reads a target. A missing file is an error that is fs.ErrNotExist.
+// The bytes belong to the one who asked: nobody else may change them later.
 type ReadFile func(path string) ([]byte, error)
 
 // ErrNoProposal says that a tool changes no file that could be shown as a
@@ -57,8 +59,9 @@ type Proposal struct {
 	file     *fileText
 	text     string // as staged
 	original string // as staged, before the change
-	want     []byte // what an unamended allow writes; nil when it cannot be known
-	holds    func([]byte) bool
+	written  string // what an unamended allow writes, not yet encoded
+	unknown  bool   // it cannot be known: holds tells
+	holds    func(found []byte) bool
 	notes    []Note
 	way      way
 }
@@ -92,7 +95,7 @@ func (p *Proposal) Notes() []Note { return p.notes }
 // other file much the same as Original and the text approved.
 func (p *Proposal) Target(want []byte) (before, after string) {
 	if want != nil {
-		if f, err := decode(want); err == nil {
+		if f, err := decode(slices.Clone(want)); err == nil {
 			after = withoutBOM(f.decoded)
 		}
 	}
@@ -115,7 +118,16 @@ func (p *Proposal) Amend(text string) (Amendment, error) {
 
 // unamended is the request's own input, byte for byte.
 func (p *Proposal) unamended(notes ...Note) Amendment {
-	return Amendment{Input: p.input.raw, Want: p.want, Holds: p.holds, Notes: notes}
+	return Amendment{Input: p.input.raw, Want: p.want(), Holds: p.holds, Notes: notes}
+}
+
+// want is what an unamended allow writes. It is encoded anew each time, since
+// most proposals are asked once and kept long.
+func (p *Proposal) want() []byte {
+	if p.unknown {
+		return nil
+	}
+	return p.file.encode(p.written)
 }
 
 // restored says that nothing is left of the change.
@@ -123,13 +135,17 @@ func (p *Proposal) restored() Amendment {
 	return Amendment{Input: p.input.raw, Restored: true, Notes: []Note{{Text: "The original text is back: nothing is left to allow."}}}
 }
 
-// amendedNotes remarks on a person's text.
+// amendedNotes remarks on a person's text, as it will land.
 func (p *Proposal) amendedNotes(text string) (notes []Note) {
 	if !p.file.exists && text == "" {
 		notes = append(notes, Note{Text: "The text is empty: an empty file is created.", Warning: true})
 	}
 	if !p.file.bom() && strings.HasPrefix(text, byteOrderMark) {
 		notes = append(notes, Note{Text: "The text begins with a byte order mark, which the file did not have.", Warning: true})
+	}
+	was, is := lineEndsOf(p.text), lineEndsOf(text)
+	if was != noLineEnds && is != noLineEnds && was != is {
+		notes = append(notes, Note{Text: fmt.Sprintf("Line ends change: the proposal has %s, the text %s.", was, is), Warning: true})
 	}
 	return notes
 }

@@ -15,6 +15,7 @@ import (
 // A match is the text of the file that an old_string stands for, and the
 // new_string that goes in its place.
 type match struct {
+	at    int // of the first occurrence of found, a byte offset
 	found string
 	put   string
 	fuzzy string // how it was found when not as it stands; for people
@@ -22,21 +23,21 @@ type match struct {
 
 // findMatch finds old in content; ok is false when it is not there in any way.
 func findMatch(content, old, put string) (m match, ok bool) {
-	if strings.Contains(content, old) {
-		return match{found: old, put: put}, true
+	if at := strings.Index(content, old); at >= 0 {
+		return match{at: at, found: old, put: put}, true
 	}
-	if found, ok := findQuotes(content, old); ok {
-		return match{found: found, put: curl(found, put), fuzzy: "it differs in its quotation marks"}, true
+	if at, found, ok := findQuotes(content, old); ok {
+		return match{at: at, found: found, put: curl(found, put), fuzzy: "it differs in its quotation marks"}, true
 	}
 	if hasEscape(old) {
 		found := unescape(old)
-		if found != old && utf8.ValidString(found) && strings.Contains(content, found) {
-			return match{found: found, put: unescape(curl(found, put)), fuzzy: `it has \u escapes where the file has characters`}, true
+		if at := strings.Index(content, found); at >= 0 && found != old && utf8.ValidString(found) {
+			return match{at: at, found: found, put: unescape(curl(found, put)), fuzzy: `it has \u escapes where the file has characters`}, true
 		}
 	}
 	if !isASCII(old) && strings.Contains(content, `\u`) {
-		if found, ok := findEscaped(content, old); ok {
-			return match{found: found, put: escapeLike(old, found, put), fuzzy: `the file has \u escapes where it has characters`}, true
+		if at, found, ok := findEscaped(content, old); ok {
+			return match{at: at, found: found, put: escapeLike(old, found, put), fuzzy: `the file has \u escapes where it has characters`}, true
 		}
 	}
 	return match{}, false
@@ -53,15 +54,15 @@ var straighten = strings.NewReplacer(
 
 // findQuotes looks for old with all quotation marks straight on both sides, and
 // gives back the file's own text there.
-func findQuotes(content, old string) (string, bool) {
+func findQuotes(content, old string) (int, string, bool) {
 	straight := straighten.Replace(content)
 	at := strings.Index(straight, straighten.Replace(old))
 	if at < 0 {
-		return "", false
+		return 0, "", false
 	}
 	// One character of content is one of straight: count them.
 	from := skipRunes(content, utf8.RuneCountInString(straight[:at]))
-	return content[from : from+skipRunes(content[from:], utf8.RuneCountInString(old))], true
+	return from, content[from : from+skipRunes(content[from:], utf8.RuneCountInString(old))], true
 }
 
 // skipRunes is the byte offset of the n-th character.
@@ -222,9 +223,9 @@ func escapedUnits(s string, do func(u uint16)) {
 // findEscaped looks for old with each of its characters beyond ASCII written as
 // a \uXXXX escape, in either case of the digits. An escape counts only where an
 // even number of backslashes stands before it, else it is no escape.
-func findEscaped(content, old string) (string, bool) {
+func findEscaped(content, old string) (int, string, bool) {
 	if tail := len(old) - len(strings.TrimRight(old, `\`)); tail%2 == 1 {
-		return "", false
+		return 0, "", false
 	}
 	var units []uint16
 	escapedUnits(old, func(u uint16) { units = append(units, u) })
@@ -236,9 +237,9 @@ func findEscaped(content, old string) (string, bool) {
 			continue
 		}
 		found := content[at:end]
-		return found, strings.Index(content, found) == at
+		return at, found, strings.Index(content, found) == at
 	}
-	return "", false
+	return 0, "", false
 }
 
 // matchEscaped matches units at an offset; end is where the match ends.

@@ -115,7 +115,7 @@ func TestPropose(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := string(p.want); got != c.want {
+			if got := string(p.want()); got != c.want {
 				t.Errorf("want on disk %q, is %q", c.want, got)
 			}
 			text := c.text
@@ -287,6 +287,7 @@ func TestAmendNotes(t *testing.T) {
 		{"an editor's byte order mark", has("\uFEFFone\n"), editRequest("one", "1"), "\uFEFF2\n", true, false, "\uFEFF2\n", ""},
 		{"an editor's byte order mark only", has("\uFEFFone\n"), editRequest("one", "1"), "\uFEFF1\n", false, false, "\uFEFF1\n", ""},
 		{"a new byte order mark", has("one\n"), editRequest("one", "1"), "\uFEFF2\n", true, false, "\uFEFF2\n", "did not have"},
+		{"CRLF typed into an LF file", has("one\ntwo\n"), editRequest("two", "2"), "one\r\nzwei\r\n", true, false, "one\r\nzwei\r\n", "has LF, the text CRLF"},
 		{"new file emptied", nil, writeRequest("x"), "", true, false, "", "empty file is created"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package approvals
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -100,7 +101,7 @@ func (p *Proposal) edits(edits []edit, w editWay) error {
 	}
 	w.after = after
 	written := p.file.lineEnded(after)
-	p.text, p.want, p.way = withoutBOM(written), p.file.encode(written), w
+	p.text, p.written, p.way = withoutBOM(written), written, w
 
 	p.noteBOM()
 	p.notes = append(p.notes, notes...)
@@ -113,7 +114,7 @@ func (p *Proposal) edits(edits []edit, w editWay) error {
 		// CRLF throughout, but not in the part that the agent looks at.
 		p.warn("The file's CRLF line ends begin too late for the agent to see them; it will make all of them LF.")
 	}
-	if p.file.exists && !p.file.crlf && strings.Contains(p.text, "\r\n") {
+	if p.file.exists && !p.file.crlf && slices.ContainsFunc(edits, func(e edit) bool { return strings.Contains(e.put, "\r\n") }) {
 		p.warn("The new text brings CRLF into a file with LF line ends.")
 	}
 	p.noteEnd()
@@ -168,10 +169,8 @@ func applyEdit(f *fileText, content string, e edit, first bool) (string, Note, e
 	if !ok {
 		return "", Note{}, errors.New("old_string is not in the file")
 	}
-	if !e.all {
-		if at := strings.Index(content, m.found); strings.Contains(content[at+len(m.found):], m.found) {
-			return "", Note{}, fmt.Errorf("old_string is in the file %d times and replace_all is not set", strings.Count(content, m.found))
-		}
+	if !e.all && strings.Contains(content[m.at+len(m.found):], m.found) {
+		return "", Note{}, fmt.Errorf("old_string is in the file %d times and replace_all is not set", strings.Count(content, m.found))
 	}
 	note := Note{}
 	if m.fuzzy != "" {
@@ -179,24 +178,27 @@ func applyEdit(f *fileText, content string, e edit, first bool) (string, Note, e
 	}
 	// A deletion takes the line end after it along, where there is one.
 	if m.put == "" && !strings.HasSuffix(m.found, "\n") {
-		if line := m.found + "\n"; strings.Contains(content, line) {
-			next := replace(content, line, "", e.all)
+		line := m.found + "\n"
+		if at := strings.Index(content[m.at:], line); at >= 0 {
+			at += m.at
+			next := replace(content, at, line, "", e.all)
 			if e.all && strings.Contains(next, m.found) {
 				note = Note{Text: "Only the occurrences at a line's end go: the agent deletes those with their newline and leaves the others.", Warning: true}
-			} else if at := strings.Index(content, line); note.Text == "" && at > 0 && content[at-1] != '\n' {
+			} else if note.Text == "" && at > 0 && content[at-1] != '\n' {
 				note = Note{Text: "The deletion takes the newline after it along: two lines become one.", Warning: true}
 			}
 			return next, note, nil
 		}
 	}
-	return replace(content, m.found, m.put, e.all), note, nil
+	return replace(content, m.at, m.found, m.put, e.all), note, nil
 }
 
-func replace(s, old, put string, all bool) string {
+// replace replaces old, which is first at that offset: there only, or everywhere.
+func replace(s string, at int, old, put string, all bool) string {
 	if all {
 		return strings.ReplaceAll(s, old, put)
 	}
-	return strings.Replace(s, old, put, 1)
+	return s[:at] + put + s[at+len(old):]
 }
 
 func (w editWay) amend(p *Proposal, text string) (Amendment, error) {
@@ -233,9 +235,19 @@ func (w editWay) amend(p *Proposal, text string) (Amendment, error) {
 	if err != nil {
 		return Amendment{}, err
 	}
-	a := Amendment{Input: input, Amended: true, Want: f.encode(f.lineEnded(after)), Notes: p.writtenNote(text, after)}
-	a.Notes = append(a.Notes, p.amendedNotes(text)...)
+	written := f.lineEnded(after)
+	a := Amendment{Input: input, Amended: true, Want: f.encode(written), Notes: p.writtenNote(text, after)}
+	a.Notes = append(a.Notes, p.amendedNotes(landed(f, written))...)
 	return a, nil
+}
+
+// landed is a written text as people see it: without a byte order mark that
+// was there before.
+func landed(f *fileText, written string) string {
+	if f.bom() {
+		return withoutBOM(written)
+	}
+	return written
 }
 
 // input is the request's own, with the replacement of the whole file in it.

@@ -24,7 +24,7 @@ func proposeWrite(p *Proposal, read ReadFile, limit int64) error {
 		return err
 	}
 	after := keepBOM(p.file.content, content)
-	p.text, p.want = withoutBOM(after), p.file.encode(after)
+	p.text, p.written = withoutBOM(after), after
 	p.way = writeWay{contentBOM: strings.HasPrefix(content, byteOrderMark)}
 
 	p.noteBOM()

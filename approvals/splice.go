@@ -14,11 +14,25 @@ import (
 type Field struct {
 	Name  string
 	Value jsontext.Value
+	text  string // instead of Value, when that is nil
 }
 
 // TextField is a field that holds a text. The text must be valid UTF-8.
-func TextField(name, text string) Field {
-	return Field{Name: name, Value: appendJSONString(make([]byte, 0, len(text)+len(text)/16+2), text)}
+func TextField(name, text string) Field { return Field{Name: name, text: text} }
+
+// size is about how long the value is as JSON.
+func (f Field) size() int {
+	if f.Value != nil {
+		return len(f.Value)
+	}
+	return len(f.text) + len(f.text)/16 + 2
+}
+
+func (f Field) appendTo(b []byte) []byte {
+	if f.Value != nil {
+		return append(b, f.Value...)
+	}
+	return appendJSONString(b, f.text)
 }
 
 // A member is one name and value of a JSON object, by where they lie in it.
@@ -172,7 +186,7 @@ func Splice(input jsontext.Value, fields ...Field) (jsontext.Value, error) {
 func (in *inputObject) splice(fields ...Field) (jsontext.Value, error) {
 	size := len(in.raw)
 	for i, f := range fields {
-		size += len(f.Value) + len(f.Name) + 4
+		size += f.size() + len(f.Name) + 4
 		for _, g := range fields[:i] {
 			if g.Name == f.Name {
 				return nil, fmt.Errorf("field %q is to be set twice", f.Name)
@@ -184,7 +198,7 @@ func (in *inputObject) splice(fields ...Field) (jsontext.Value, error) {
 	for _, m := range in.members { // in the order of the text
 		for i := range fields {
 			if fields[i].Name == m.name {
-				out = append(append(out, in.raw[from:m.start]...), fields[i].Value...)
+				out = fields[i].appendTo(append(out, in.raw[from:m.start]...))
 				from, replaced[i] = m.end, true
 			}
 		}
@@ -198,11 +212,20 @@ func (in *inputObject) splice(fields ...Field) (jsontext.Value, error) {
 		if some {
 			out = append(out, ',')
 		}
-		out = append(append(appendJSONString(out, f.Name), ':'), f.Value...)
+		out = f.appendTo(append(appendJSONString(out, f.Name), ':'))
 		some = true
 	}
 	return append(out, in.raw[in.closing:]...), nil
 }
+
+// plainInJSON are the bytes that stand for themselves in a JSON string, but for
+// 0xE2, with which the encodings of U+2028 and U+2029 begin.
+var plainInJSON = func() (plain [256]bool) {
+	for c := range plain {
+		plain[c] = c >= ' ' && c != '"' && c != '\\' && c != 0x7F && c != 0xE2
+	}
+	return plain
+}()
 
 // appendJSONString writes s as JSON that any line-based reader takes: U+2028
 // and U+2029 are escaped too, since some readers split lines there.
@@ -212,7 +235,7 @@ func appendJSONString(b []byte, s string) []byte {
 	from := 0
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c != 0xE2 && c != 0x7F {
+		if plainInJSON[c] {
 			continue
 		}
 		if c == 0xE2 && !(i+2 < len(s) && s[i+1] == 0x80 && (s[i+2] == 0xA8 || s[i+2] == 0xA9)) {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // byteOrderMark is U+FEFF. At the start of a file the agent treats it as a part of the
@@ -73,14 +74,46 @@ func keepBOM(before, text string) string {
 
 // toLF turns CRLF into LF, once over: "\r\r\n" leaves a "\r\n", as in the agent.
 func toLF(s string) string {
-	if strings.IndexByte(s, '\r') < 0 {
+	at := strings.Index(s, "\r\n")
+	if at < 0 {
 		return s
 	}
-	return strings.ReplaceAll(s, "\r\n", "\n")
+	var b strings.Builder
+	b.Grow(len(s))
+	for at >= 0 {
+		b.WriteString(s[:at])
+		s = s[at+1:]
+		if at = strings.IndexByte(s[1:], '\r'); at >= 0 {
+			// Mostly the next CRLF; a lone CR needs the longer search.
+			if at++; at+1 >= len(s) || s[at+1] != '\n' {
+				at = strings.Index(s, "\r\n")
+			}
+		}
+	}
+	b.WriteString(s)
+	return b.String()
 }
 
 // toCRLF is what the agent does to a whole text before it writes a CRLF file.
-func toCRLF(s string) string { return strings.ReplaceAll(toLF(s), "\n", "\r\n") }
+func toCRLF(s string) string {
+	s = toLF(s)
+	n := strings.Count(s, "\n")
+	if n == 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + n)
+	for {
+		at := strings.IndexByte(s, '\n')
+		if at < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		b.WriteString(s[:at])
+		b.WriteString("\r\n")
+		s = s[at+1:]
+	}
+}
 
 // readText reads a target for a preview. A missing file is no error.
 func readText(path string, read ReadFile, limit int64) (*fileText, []byte, error) {
@@ -118,7 +151,8 @@ func decode(data []byte) (*fileText, error) {
 	case !utf8.Valid(data):
 		return nil, errors.New("it is not valid UTF-8: binary, or in another encoding")
 	default:
-		f.decoded = string(data)
+		// The bytes are ours alone (see ReadFile), so they need no copy.
+		f.decoded = unsafe.String(unsafe.SliceData(data), len(data))
 	}
 	if strings.IndexByte(f.decoded, 0) >= 0 {
 		return nil, errors.New("it holds NUL characters: binary")

@@ -10,10 +10,13 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"go.uber.org/goleak"
 
 	"countersign/approvals"
 	"countersign/e2e/mockmodel"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A run is one case in one of its two forms: as proposed, or as amended.
 type run struct {
