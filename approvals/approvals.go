@@ -91,10 +91,11 @@ type Approval struct {
 	By         By
 	Result     Result // the answer that goes to the agent; zero when withdrawn
 	Amended    bool
-	Amendment  string // unified diff from the document as proposed to the text that was allowed; empty when unamended
-	Want       []byte // bytes the target must have after an allow; nil when no file is concerned
-	ReplacedBy string // id of the approval that took this one's place
-	Reason     string // why it was denied or withdrawn, for people
+	Amendment  string                  // unified diff from the document as proposed to the text that was allowed; empty when unamended
+	Want       []byte                  // bytes the target must have after an allow; nil when no file is concerned
+	holds      func(found []byte) bool // instead of Want, see Amendment.Holds
+	ReplacedBy string                  // id of the approval that took this one's place
+	Reason     string                  // why it was denied or withdrawn, for people
 
 	Outcome Outcome // what became of an allowed request
 }

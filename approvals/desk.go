@@ -57,11 +57,12 @@ const maxSettled = 2000
 // never changed, so that copies handed out stay as they are.
 type entry struct {
 	a        Approval
-	place    *list.Element // in Desk.pending or Desk.settled
-	wantHash string        // of the bytes the target must have, once allowed
-	returned bool          // the tool's result came
-	allowed  *Proposal     // until the answer is on its way: what was allowed, for the record
-	want     []byte        // the bytes of that
+	place    *list.Element           // in Desk.pending or Desk.settled
+	wantHash string                  // of the bytes the target must have, once allowed
+	holds    func(found []byte) bool // instead of wantHash, see Amendment.Holds
+	returned bool                    // the tool's result came
+	allowed  *Proposal               // until the answer is on its way: what was allowed, for the record
+	want     []byte                  // the bytes of that
 }
 
 // NewDesk makes an empty desk.
@@ -236,7 +237,7 @@ func (d *Desk) settle(e *entry, next Approval, r Record) (Approval, error) {
 	if p, ok := next.Document.(*Proposal); ok && next.State == Allowed && next.Want != nil {
 		e.allowed, e.want = p, next.Want
 	}
-	e.a, e.wantHash = remembered(next), r.Want
+	e.a, e.wantHash, e.holds = remembered(next), r.Want, next.holds
 	if d.settled.Len() > maxSettled {
 		d.forget(d.settled.Front())
 	}
@@ -255,7 +256,7 @@ func (d *Desk) forget(place *list.Element) {
 // remembered is what the desk keeps of a settled approval: enough to tell what
 // was decided, without the texts.
 func remembered(a Approval) Approval {
-	a.Document, a.Want, a.Result.UpdatedInput = nil, nil, nil
+	a.Document, a.Want, a.holds, a.Result.UpdatedInput = nil, nil, nil, nil
 	if len(a.Request.Input) > maxInput {
 		a.Request.Input = nil
 	}

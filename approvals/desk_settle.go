@@ -104,7 +104,7 @@ func (d *Desk) allow(a Approval, dec Decision) (Approval, []Note, error) {
 		return refuse(err)
 	}
 	next := a
-	next.Settled, next.By, next.Amended, next.Want = d.o.Now(), dec.By, am.Amended, am.Want
+	next.Settled, next.By, next.Amended, next.Want, next.holds = d.o.Now(), dec.By, am.Amended, am.Want, am.Holds
 	r := Record{}
 	if am.Restored {
 		next.State, next.Amended, next.Reason = Denied, false, "the original text was restored"

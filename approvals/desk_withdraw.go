@@ -153,10 +153,11 @@ func (d *Desk) Returned(toolUseID string, isError bool, text string) (Approval, 
 		return Approval{}, false
 	}
 	e.returned = true
-	a, want := e.a, e.wantHash
+	a, want, holds := e.a, e.wantHash, e.holds
+	e.holds = nil
 	d.mu.Unlock()
 
-	out := d.outcome(a, want, isError, text)
+	out := d.outcome(a, want, holds, isError, text)
 
 	d.mu.Lock()
 	e.a.Outcome = out
@@ -168,13 +169,13 @@ func (d *Desk) Returned(toolUseID string, isError bool, text string) (Approval, 
 	return a, true
 }
 
-func (d *Desk) outcome(a Approval, want string, isError bool, text string) Outcome {
+func (d *Desk) outcome(a Approval, want string, holds func([]byte) bool, isError bool, text string) Outcome {
 	switch {
 	case a.State == Denied:
 		return Outcome{State: OutcomeMismatch, Detail: "the agent reports success for what was declined"}
 	case isError:
 		return Outcome{State: OutcomeFailed, Detail: short(text)}
-	case want == "":
+	case want == "" && holds == nil:
 		return Outcome{State: OutcomeDone}
 	}
 	data, err := d.o.ReadFile(a.Path)
@@ -185,7 +186,7 @@ func (d *Desk) outcome(a Approval, want string, isError bool, text string) Outco
 		return Outcome{State: OutcomeMismatch, Detail: "the file cannot be read to be compared: " + err.Error()}
 	}
 	got := hashOf(data)
-	if got != want {
+	if holds == nil && got != want || holds != nil && !holds(data) {
 		return Outcome{State: OutcomeMismatch, Got: got, Detail: "the file does not have the content that was approved: the agent, a hook or another program wrote something else"}
 	}
 	return Outcome{State: OutcomeVerified, Got: got}

@@ -211,3 +211,24 @@ func TestJSONAsInJavaScript(t *testing.T) {
 		}
 	}
 }
+
+// The desk checks a new cell too, though nobody can know its id beforehand.
+func TestInsertedCellIsVerified(t *testing.T) {
+	for _, c := range []struct{ put, want string }{
+		{"y", OutcomeVerified},
+		{"z", OutcomeMismatch},
+	} {
+		b := newBench(t)
+		path := b.file("a.ipynb", `{"cells":[],"nbformat":4,"nbformat_minor":5}`)
+		req := b.request("NotebookEdit", map[string]string{"notebook_path": path, "new_source": "y", "cell_type": "markdown", "edit_mode": "insert"})
+		a := b.Register(req)
+		if _, _, err := b.Settle(a.ID, Decision{Allow: true, By: me}); err != nil {
+			t.Fatal(err)
+		}
+		b.Answered(a.ID, nil)
+		b.file("a.ipynb", "{\n \"cells\": [\n  {\n   \"cell_type\": \"markdown\",\n   \"id\": \"0a1b2c3d\",\n   \"source\": "+quoted(c.put)+",\n   \"metadata\": {}\n  }\n ],\n \"nbformat\": 4,\n \"nbformat_minor\": 5\n}")
+		if got, ok := b.Returned(req.ToolUseID, false, ""); !ok || got.Outcome.State != c.want {
+			t.Errorf("put %q: %+v, want %s", c.put, got.Outcome, c.want)
+		}
+	}
+}
