@@ -2,9 +2,16 @@ package hub
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 
+	"go.uber.org/zap"
+
 	"countersign/approvals"
+	"countersign/session"
+	"countersign/session/claude"
+	"countersign/session/rpc"
+	"countersign/staging"
 )
 
 // journalName is the journal's file in the storage.
@@ -14,8 +21,130 @@ const journalName = "journal.jsonl"
 func JournalPath(storage string) string { return filepath.Join(storage, journalName) }
 
 // assemble puts the desk, the journal, the storage and the session together.
-func (h *hub) assemble(o RunOptions) error { return errors.New("there is no desk yet") }
+func (h *hub) assemble(o RunOptions) error {
+	store, err := staging.Open(h.record.Storage)
+	if err != nil {
+		return fmt.Errorf("the storage cannot be used: %w", err)
+	}
+	// From here on the storage has the name that editors and URIs will report.
+	h.record.Storage = store.Dir()
+	journal, err := approvals.OpenJournal(JournalPath(store.Dir()), o.Now)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	h.closed = func() error { return errors.Join(journal.Close(), store.Close()) }
+	h.flush = journal.Flush
+	if err := h.recoverLost(journal); err != nil {
+		// What was lost stays lost, whether it is written down or not.
+		h.log.Warn("the journal of the hub before cannot be read", zap.Error(err))
+	}
 
-func ruleWords(approvals.Approval) []string { return nil }
+	d := approvals.NewDesk(approvals.DeskOptions{
+		Now: o.Now, Stage: store.Stage, Journal: journal, Notify: h.approvalChanged,
+		Unstage: func(id string) {
+			if err := store.Remove(id); err != nil {
+				h.log.Warn("a staged document cannot be removed", zap.Error(err))
+			}
+		},
+	})
+	h.desk = d
+	h.policy = func(s session.Settings) {
+		d.SetPolicy(approvals.Policy{ReviewEdits: s.ReviewEdits, MaxPreview: s.MaxPreviewBytes})
+	}
+	h.policy(h.settings)
+	h.refused = func(id, text string, by approvals.By) {
+		if err := journal.Append(approvals.Record{Kind: approvals.RecordRefused, ID: id, By: by, Event: text}); err != nil {
+			h.log.Warn("a refusal cannot be journalled", zap.Error(err))
+		}
+	}
+	starter := o.Starter
+	if starter == nil {
+		starter = claude.Starter{Log: h.log}
+	}
+	h.talk = session.New(session.Options{
+		Desk: d, Starter: starter, Dir: h.record.Root, Marker: h.record.Storage,
+		Notify: h.sessionChanged, Report: h.report,
+		Clear: func() {
+			pending := func(id string) bool { a, ok := d.Get(id); return ok && a.State == approvals.Pending }
+			if err := store.Clear(pending); err != nil {
+				h.log.Warn("staged documents cannot be cleared", zap.Error(err))
+			}
+		},
+	})
+	if o.OwnProcess {
+		h.started = func() { go h.noteAgents() }
+	}
+	return nil
+}
 
-func settleError(err error) error { return sessionError(err) }
+// recoverLost writes down what became of the approvals that were pending when a
+// hub before this one was killed: their agent is gone, and nobody decided.
+func (h *hub) recoverLost(journal *approvals.Journal) error {
+	if !h.unclean {
+		return nil
+	}
+	records, err := approvals.ReadJournal(journal.Path())
+	if err != nil {
+		return err
+	}
+	open := map[string]approvals.Record{}
+	var order []string
+	for _, r := range records {
+		switch r.Kind {
+		case approvals.RecordRegistered:
+			open[r.ID] = r
+			order = append(order, r.ID)
+		case approvals.RecordSettled, approvals.RecordReplaced:
+			delete(open, r.ID)
+		}
+	}
+	var errs []error
+	for _, id := range order {
+		r, ok := open[id]
+		if !ok {
+			continue
+		}
+		errs = append(errs, journal.Append(approvals.Record{
+			Kind: approvals.RecordSettled, ID: r.ID, RequestID: r.RequestID, Session: r.Session, Agent: r.Agent,
+			Tool: r.Tool, ToolUseID: r.ToolUseID, Surface: r.Surface, Title: r.Title, Path: r.Path,
+			State: approvals.Withdrawn, By: approvals.By{FrontEnd: "countersign", How: "withdrawn"}, Reason: lostReason,
+		}))
+		h.log.Warn("an approval was lost with its agent", zap.String("id", id))
+	}
+	return errors.Join(errs...)
+}
+
+const lostReason = "lost with its agent: the hub was killed"
+
+// ruleWords says in words what each suggestion of a request lets through.
+func ruleWords(a approvals.Approval) []string {
+	if len(a.Request.Suggestions) == 0 {
+		return nil
+	}
+	words := make([]string, 0, len(a.Request.Suggestions))
+	for _, s := range a.Request.Suggestions {
+		words = append(words, approvals.RuleWords(s))
+	}
+	return words
+}
+
+// settleError gives what the desk answers its code.
+func settleError(err error) error {
+	var (
+		unknownID *approvals.UnknownError
+		settled   *approvals.SettledError
+		stale     *approvals.StaleError
+		refused   *approvals.RefusedError
+	)
+	switch {
+	case errors.As(err, &unknownID):
+		return rpc.Errorf(CodeUnknown, "%v", err)
+	case errors.As(err, &settled):
+		return withApproval(CodeSettled, err, &settled.Approval)
+	case errors.As(err, &stale):
+		return withApproval(CodeStale, err, &stale.New)
+	case errors.As(err, &refused):
+		return rpc.Errorf(CodeRefused, "%v", err)
+	}
+	return sessionError(err)
+}

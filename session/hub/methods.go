@@ -99,7 +99,7 @@ func (f *front) show(params jsontext.Value) (any, error) {
 	}
 	a, ok := f.hub.desk.Get(p.ID)
 	if !ok {
-		return nil, rpc.Errorf(CodeUnknown, "there is no approval %q", p.ID)
+		return nil, settleError(&approvals.UnknownError{ID: p.ID})
 	}
 	return detailOf(a), nil
 }

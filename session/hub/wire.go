@@ -27,7 +27,7 @@ func wireOf(a approvals.Approval) Approval {
 	if a.Document != nil && a.Path != "" {
 		w.Line = uint32(diff.FirstChange(a.Document.Original(), a.Document.Text()))
 	}
-	w.Rules = ruleWords(a)
+	w.Rules, w.Questions = ruleWords(a), approvals.Questions(a.Document)
 	return w
 }
 

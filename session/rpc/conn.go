@@ -236,7 +236,7 @@ func (c *Conn) windUp() {
 	}()
 	within(timer, closed)
 	if err := c.Err(); err != nil {
-		c.log.Warn("the connection broke", zap.Error(err))
+		c.log.Info("the connection broke", zap.Error(err))
 	}
 }
 
