@@ -82,7 +82,11 @@ func proposeNotebook(p *Proposal, read ReadFile, limit int64) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.path, err)
 	}
-	if p.file.renderBook(book) != p.file.content {
+	rendered := p.file.renderBook(book)
+	if len(rendered) > maxStringified {
+		return &NoPreviewError{Path: p.path, Reason: "it is too large a notebook for the agent to write"}
+	}
+	if rendered != p.file.content {
 		p.note("The agent writes the notebook's JSON anew: its layout changes in other places too.")
 	}
 

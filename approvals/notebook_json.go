@@ -3,6 +3,7 @@ package approvals
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"sort"
@@ -37,7 +38,8 @@ func jsArray() *jsNode { return &jsNode{kind: '['} }
 // parseJS reads a JSON text as JSON.parse does. The text must be valid UTF-8.
 func parseJS(text string) (*jsNode, error) {
 	dec := jsontext.NewDecoder(strings.NewReader(text), lenient...)
-	n, err := readNode(dec)
+	left := maxNodes
+	n, err := readNode(dec, &left)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,17 @@ func parseJS(text string) (*jsNode, error) {
 	return n, nil
 }
 
-func readNode(dec *jsontext.Decoder) (*jsNode, error) {
+// maxNodes bounds the values of a JSON text, for their room in memory.
+const maxNodes = 1 << 20
+
+// maxStringified is the size of a notebook above which the agent refuses to
+// write it; a deep one grows by its indentation.
+const maxStringified = 100 << 20
+
+func readNode(dec *jsontext.Decoder, left *int) (*jsNode, error) {
+	if *left--; *left < 0 {
+		return nil, fmt.Errorf("it has more than %d values", maxNodes)
+	}
 	switch kind := dec.PeekKind(); kind {
 	case '{', '[':
 		n := &jsNode{kind: kind}
@@ -67,7 +79,7 @@ func readNode(dec *jsontext.Decoder) (*jsNode, error) {
 				}
 				name = string(appendStringified(nil, v))
 			}
-			item, err := readNode(dec)
+			item, err := readNode(dec, left)
 			if err != nil {
 				return nil, err
 			}
@@ -201,7 +213,7 @@ func (n *jsNode) number() (float64, bool) {
 }
 
 // append writes the node as JSON.stringify does with an indentation of one
-// blank. Holes call at with the length so far.
+// blank, at least up to maxStringified. Holes call at with the length so far.
 func (n *jsNode) append(b []byte, depth int, hole func(n *jsNode, at int)) []byte {
 	open, end := byte('['), byte(']')
 	switch n.kind {
@@ -224,6 +236,9 @@ func (n *jsNode) append(b []byte, depth int, hole func(n *jsNode, at int)) []byt
 			b = append(append(b, n.names[i]...), ": "...)
 		}
 		b = item.append(b, depth+1, hole)
+		if len(b) > maxStringified {
+			return b // cut off: the caller looks at the length
+		}
 	}
 	if len(n.items) > 0 {
 		b = appendBreak(b, depth)

@@ -165,6 +165,9 @@ func TestProposeNotebookRefuses(t *testing.T) {
 		{"source a number", `{"cells":[{"source":1}]}`, `"cell_id":"cell-0","new_source":"x"`, "no source"},
 		{"source of numbers", `{"cells":[{"source":[1]}]}`, `"cell_id":"cell-0","new_source":"x"`, "not text"},
 		{"half a character", `{"cells":[{"source":"\ud800"}]}`, `"cell_id":"cell-0","new_source":"x"`, "half a character"},
+		{"many values", "[" + strings.Repeat("1,", maxNodes) + "1]", `"cell_id":"a","new_source":"x"`, "values"},
+		{"grows", `{"cells":[{"source":""}],"m":` + strings.Repeat("[", 9000) + strings.Repeat("1,", 12000) + "1" + strings.Repeat("]", 9000) + "}", `"cell_id":"cell-0","new_source":"x"`, "too large a notebook"},
+		{"deep", strings.Repeat("[", 1<<20), `"cell_id":"a","new_source":"x"`, "not a notebook"},
 		{"attachments", `{"cells":[{"cell_type":"markdown","source":"","attachments":{"a":1}}]}`, `"cell_id":"cell-0","new_source":"x","cell_type":"code"`, "attachments"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -224,15 +224,13 @@ func escapedUnits(s string, do func(u uint16)) {
 // a \uXXXX escape, in either case of the digits. An escape counts only where an
 // even number of backslashes stands before it, else it is no escape.
 func findEscaped(content, old string) (int, string, bool) {
-	if tail := len(old) - len(strings.TrimRight(old, `\`)); tail%2 == 1 {
+	if (len(old)-len(strings.TrimRight(old, `\`)))%2 == 1 {
 		return 0, "", false
 	}
-	var units []uint16
-	escapedUnits(old, func(u uint16) { units = append(units, u) })
-	// The longest run of plain ASCII would be a faster anchor; this way is only
-	// taken for edits that match in no other way.
-	for at := 0; at < len(content); at++ {
-		end, ok := matchEscaped(content, at, units)
+	e := escapedSearch{content: content, steps: maxSteps}
+	escapedUnits(old, func(u uint16) { e.units = append(e.units, u) })
+	for at := 0; at < len(content) && e.steps > 0; at++ {
+		end, ok := e.match(at)
 		if !ok {
 			continue
 		}
@@ -242,23 +240,36 @@ func findEscaped(content, old string) (int, string, bool) {
 	return 0, "", false
 }
 
-// matchEscaped matches units at an offset; end is where the match ends.
-func matchEscaped(content string, at int, units []uint16) (end int, ok bool) {
-	if units[0] == '\\' && backslashesBefore(content, at)%2 == 1 {
+// An escapedSearch compares UTF-16 units with a content in which those beyond
+// ASCII are escapes.
+type escapedSearch struct {
+	content string
+	units   []uint16
+	steps   int // left: made-up texts could keep this search busy for hours
+}
+
+// maxSteps is far more than any text takes that was not made up for it.
+const maxSteps = 1 << 27
+
+// match compares at an offset; end is where the match ends.
+func (e *escapedSearch) match(at int) (end int, ok bool) {
+	e.steps--
+	if e.units[0] == '\\' && e.backslashesBefore(at)%2 == 1 {
 		return 0, false
 	}
-	for _, u := range units {
+	for _, u := range e.units {
+		e.steps--
 		if u < utf8.RuneSelf {
-			if at >= len(content) || content[at] != byte(u) {
+			if at >= len(e.content) || e.content[at] != byte(u) {
 				return 0, false
 			}
 			at++
 			continue
 		}
-		if !strings.HasPrefix(content[at:], `\u`) {
+		if !strings.HasPrefix(e.content[at:], `\u`) {
 			return 0, false
 		}
-		if v, ok := hex4(content[at+2:]); !ok || v != u || backslashesBefore(content, at)%2 == 1 {
+		if v, ok := hex4(e.content[at+2:]); !ok || v != u || e.backslashesBefore(at)%2 == 1 {
 			return 0, false
 		}
 		at += 6
@@ -266,11 +277,12 @@ func matchEscaped(content string, at int, units []uint16) (end int, ok bool) {
 	return at, true
 }
 
-func backslashesBefore(s string, at int) int {
+func (e *escapedSearch) backslashesBefore(at int) int {
 	n := 0
-	for at-1-n >= 0 && s[at-1-n] == '\\' {
+	for at-1-n >= 0 && e.content[at-1-n] == '\\' {
 		n++
 	}
+	e.steps -= n
 	return n
 }
 

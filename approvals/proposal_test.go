@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -66,7 +67,7 @@ var proposals = []struct {
 	{"mixed, tie", has("one\r\ntwo\n"), editRequest("two", "TWO"), "one\nTWO\n", "", "all of them LF"},
 	{"CRLF after the first 4096 characters", has(strings.Repeat("x", 4096) + "\r\ntwo\r\n"), editRequest("two", "TWO"), strings.Repeat("x", 4096) + "\nTWO\n", "", "too late"},
 	{"LF first, CRLF after 4096", has("a\n" + strings.Repeat("x", 4096) + "\r\ntwo\r\n"), editRequest("two", "TWO"), "a\n" + strings.Repeat("x", 4096) + "\nTWO\n", "", "all of them LF"},
-	{"lone CR is text", has("one\rtwo\n"), editRequest("two", "TWO"), "one\rTWO\n", "", ""},
+	{"lone CR is text", has("one\rtwo\n"), editRequest("two", "TWO"), "one\rTWO\n", "", "lone CR"},
 	{"CR CR LF loses one", has("a\r\r\nb\r\nc\r\n"), editRequest("c", "C"), "a\r\nb\r\nC\r\n", "", ""},
 
 	{"byte order mark", has("\uFEFFone\ntwo\n"), editRequest("one", "ONE"), "\uFEFFONE\ntwo\n", "ONE\ntwo\n", "byte order mark"},
@@ -352,6 +353,9 @@ func TestProposeRefuses(t *testing.T) {
 		{"lone surrogate", nil, in("Write", `{"file_path":"/a","content":"\ud800"}`), 0, "half a character", false},
 		{"name twice", nil, in("Write", `{"file_path":"/a","content":"x","file\u005fpath":"/b"}`), 0, "twice", false},
 		{"replace_all a string", has("a"), in("Edit", `{"file_path":"/a","old_string":"a","new_string":"b","replace_all":"true"}`), 0, "string, not true or false", false},
+		{"many names", has("a"), in("Write", `{"file_path":"/a","content":"x"`+manyNames(maxNames)+`}`), 0, "names", false},
+		{"many edits", has("a"), in("MultiEdit", `{"file_path":"/a","edits":[`+strings.Repeat(`{"old_string":"a","new_string":"b"},`, maxEdits)+`{"old_string":"a","new_string":"b"}]}`), 0, "1001 edits", true},
+		{"a search without end", has(strings.Repeat(`\`, 1<<20) + `\u0041`), editRequest(`\`+strings.Repeat(`\`, 1<<18)+"é", "x"), 0, "not in the file", false},
 		{"no edits", has("a"), in("MultiEdit", `{"file_path":"/a"}`), 0, `no "edits"`, false},
 		{"edits empty", has("a"), in("MultiEdit", `{"file_path":"/a","edits":[]}`), 0, "empty", false},
 		{"edits an object", has("a"), in("MultiEdit", `{"file_path":"/a","edits":{}}`), 0, "not an array", false},
@@ -377,6 +381,14 @@ func TestProposeRefuses(t *testing.T) {
 	if _, err := Propose(writeRequest("x"), broken, 0); !errors.As(err, &none) {
 		t.Errorf("unreadable: %v", err)
 	}
+}
+
+func manyNames(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"n%d":0`, i)
+	}
+	return b.String()
 }
 
 func TestAmendRefuses(t *testing.T) {

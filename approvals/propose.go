@@ -46,6 +46,9 @@ func Propose(req Request, read ReadFile, limit int64) (*Proposal, error) {
 		return nil, fmt.Errorf("%s: %w", req.Tool, &NoPreviewError{Path: p.path,
 			Reason: fmt.Sprintf("the result has %d bytes, more than the %d that are previewed", len(p.text), limit)})
 	}
+	if strings.Count(p.text, "\r") != strings.Count(p.text, "\r\n") {
+		p.warn("The text has lone CR characters, which some editors turn into line ends when they save it.")
+	}
 	return p, nil
 }
 

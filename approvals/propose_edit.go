@@ -15,6 +15,12 @@ type edit struct {
 	all      bool
 }
 
+// Bounds of a MultiEdit that keep it from holding up everybody else.
+const (
+	maxEdits     = 1000
+	maxEditBytes = 1 << 31 // edits times bytes of the file
+)
+
 // editWay turns a person's text into an edit that replaces the whole file.
 // Matching is done on LF text, so that is what old_string is given in; the
 // line ends of the file come back when the agent writes.
@@ -46,6 +52,9 @@ func proposeMultiEdit(p *Proposal, read ReadFile, limit int64) error {
 	}
 	if err := p.load(read, limit); err != nil {
 		return err
+	}
+	if len(edits) > maxEdits || len(edits)*len(p.file.content) > maxEditBytes {
+		return &NoPreviewError{Path: p.path, Reason: fmt.Sprintf("there are %d edits of %d bytes, more than are worked out", len(edits), p.file.size)}
 	}
 	return p.edits(edits, editWay{multi: true})
 }

@@ -49,6 +49,9 @@ type inputObject struct {
 	closing int // offset of the final '}'
 }
 
+// maxNames bounds the names of a tool's input, which no tool comes near.
+const maxNames = 256
+
 // lenient lets through what JSON.parse lets through: the agent's own reader
 // takes repeated names and halves of surrogate pairs, so they must be seen here
 // to be refused or kept, never lost.
@@ -79,6 +82,9 @@ func takeApart(raw jsontext.Value) (*inputObject, error) {
 			return nil, fmt.Errorf("tool input is not JSON: %w", err)
 		}
 		end := int(dec.InputOffset())
+		if len(in.members) == maxNames {
+			return nil, fmt.Errorf("tool input has more than %d names", maxNames)
+		}
 		for i := range in.members {
 			if in.members[i].name == name {
 				return nil, fmt.Errorf("tool input has the name %q twice", name)
