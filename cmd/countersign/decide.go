@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"countersign/session/claude"
+	"countersign/session/hub"
+)
+
+// errInsideAgent is what a decision from an agent's own environment gets. The
+// hub refuses such a caller by its process as well; this only says why, early.
+var errInsideAgent = errors.New("this runs inside an agent's session, and an agent cannot settle its own approvals: decide in your editor or in a terminal of your own")
+
+// refuseAgent fails when the environment is that of an agent.
+func refuseAgent() error {
+	if os.Getenv(claude.MarkerVariable) != "" {
+		return exitRefusedError{errInsideAgent}
+	}
+	return nil
+}
+
+// An exitRefusedError exits with exitRefused.
+type exitRefusedError struct{ error }
+
+func (e exitRefusedError) Unwrap() error { return e.error }
+
+// settle sends a decision and says what it came to.
+func (w *workspace) settle(ctx context.Context, t *terminal, p hub.SettleParams) error {
+	if err := refuseAgent(); err != nil {
+		// The hub is told all the same: it journals the attempt and shows it.
+		_ = w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
+			_, err := c.Settle(ctx, p)
+			return err
+		})
+		return err
+	}
+	p.How = "command"
+	return w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
+		done, err := c.Settle(ctx, p)
+		if err != nil {
+			return err
+		}
+		word := t.paint(green, "allowed")
+		if done.Approval.State != "allowed" {
+			word = t.paint(yellow, string(done.Approval.State))
+		}
+		if done.Approval.Amended {
+			word += " as amended"
+		}
+		fmt.Fprintf(t.out, "%s: %s\n", word, visible(done.Approval.Title))
+		for _, n := range done.Notes {
+			fmt.Fprintf(t.out, "  %s\n", visible(n.Text))
+		}
+		return nil
+	})
+}
+
+// oneID takes the approval's id, the only positional argument.
+func oneID(args []string) (string, error) {
+	switch {
+	case len(args) == 1:
+		return args[0], nil
+	case len(args) == 0:
+		return "", usagef("name the approval: countersign pending lists them")
+	}
+	return "", usagef("one approval at a time, not %q", args)
+}
+
+func allow(ctx context.Context, t *terminal, args []string) error {
+	var w workspace
+	fs := newFlags(t, "allow")
+	w.flag(fs)
+	forSession := fs.Bool("session", false, "allow this kind of request for the rest of the session")
+	rule := fs.Int("rule", 0, "allow with the rule number `N` that countersign show lists (from 1)")
+	rest, err := parse(fs, args)
+	if err != nil {
+		return err
+	}
+	p := hub.SettleParams{Allow: true, ForSession: *forSession}
+	if p.ID, err = oneID(rest); err != nil {
+		return err
+	}
+	switch {
+	case *rule < 0, *rule > 0 && *forSession:
+		return usagef("--rule takes the number of one rule, from 1, and goes without --session")
+	case *rule > 0:
+		i := *rule - 1
+		p.Suggestion = &i
+	}
+	return w.settle(ctx, t, p)
+}
+
+func deny(ctx context.Context, t *terminal, args []string) error {
+	var w workspace
+	fs := newFlags(t, "deny")
+	w.flag(fs)
+	var p hub.SettleParams
+	fs.StringVar(&p.Message, "m", "", "`WHY`: what the agent reads")
+	fs.BoolVar(&p.Interrupt, "stop", false, "end the agent's turn too (the agent does not read WHY then)")
+	rest, err := parse(fs, args)
+	if err != nil {
+		return err
+	}
+	if p.ID, err = oneID(rest); err != nil {
+		return err
+	}
+	return w.settle(ctx, t, p)
+}
+
+func answer(ctx context.Context, t *terminal, args []string) error {
+	var w workspace
+	fs := newFlags(t, "answer")
+	w.flag(fs)
+	rest, err := parse(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) < 2 {
+		return usagef("name the approval and at least one QUESTION=LABEL, or just LABEL when there is one question")
+	}
+	p := hub.SettleParams{ID: rest[0], Allow: true, Answers: map[string]string{}}
+	return w.withQuestions(ctx, p.ID, func(questions []string) error {
+		for _, a := range rest[1:] {
+			question, label, ok := cutAnswer(a, questions)
+			if !ok {
+				return usagef("%q names none of the questions %q", a, questions)
+			}
+			if old := p.Answers[question]; old != "" {
+				label = old + ", " + label
+			}
+			p.Answers[question] = label
+		}
+		return w.settle(ctx, t, p)
+	})
+}
+
+// withQuestions calls f with the texts of the questions of an approval.
+func (w *workspace) withQuestions(ctx context.Context, id string, f func([]string) error) error {
+	var questions []string
+	err := w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
+		d, err := c.Show(ctx, hub.IDParams{ID: id})
+		for _, q := range d.Approval.Questions {
+			questions = append(questions, q.Question)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return f(questions)
+}
+
+// cutAnswer splits QUESTION=LABEL at the end of a question that was asked;
+// with a single question the label alone is enough.
+func cutAnswer(arg string, questions []string) (question, label string, ok bool) {
+	for _, q := range questions {
+		if label, ok := strings.CutPrefix(arg, q+"="); ok {
+			return q, label, true
+		}
+	}
+	if len(questions) == 1 {
+		return questions[0], arg, true
+	}
+	return "", "", false
+}

@@ -1,0 +1,179 @@
+// Command countersign brings the approvals of an AI coding agent into any
+// editor that speaks the Language Server Protocol.
+//
+// There is one file per subcommand. A subcommand parses its flags, calls the
+// packages below and turns errors into one line on standard error and an exit
+// code: 0 done, 1 failed, 2 called wrongly, 3 refused (an approval that is
+// settled or unknown, or a decision that may not be taken).
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"countersign/session/hub"
+)
+
+// Exit codes of every subcommand.
+const (
+	exitOK      = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitRefused = 3
+)
+
+// A terminal is what a subcommand reads and writes.
+type terminal struct {
+	in       io.Reader
+	out, err io.Writer
+	colour   bool // out is a terminal that shows colours
+}
+
+// A command is one subcommand.
+type command struct {
+	name    string
+	args    string // shown after the name in the usage line
+	summary string
+	hidden  bool // for Countersign itself, not for people
+	run     func(ctx context.Context, t *terminal, args []string) error
+}
+
+// A usageError says that the command line itself is wrong.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// An exitError ends the program with a code and no further word.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+func commands() []command {
+	return []command{
+		{name: "serve", summary: "the language server, on stdin and stdout (also without a subcommand)", run: serve},
+		{name: "demo", args: "[--editor nvim|hx] [--agent scripted|claude]", summary: "show the main job on a scratch project", run: demo},
+		{name: "send", args: "TEXT…", summary: "send the agent a prompt; starts a session if none runs", run: send},
+		{name: "pending", args: "[--json]", summary: "list the approvals that wait", run: pending},
+		{name: "show", args: "ID", summary: "show an approval in full, with its diff", run: show},
+		{name: "allow", args: "ID [--session | --rule N]", summary: "allow it as its staged document now reads", run: allow},
+		{name: "deny", args: "ID [-m WHY] [--stop]", summary: "deny it, and tell the agent why", run: deny},
+		{name: "answer", args: "ID QUESTION=LABEL…", summary: "answer a question of the agent", run: answer},
+		{name: "interrupt", summary: "end the turn that runs", run: interrupt},
+		{name: "new", summary: "end the session; the next prompt starts a new one", run: newSession},
+		{name: "status", args: "[--json]", summary: "say how the hub and its session do", run: status},
+		{name: "log", args: "[--json] [--verify]", summary: "print the journal of decisions", run: printLog},
+		{name: "stop", summary: "end the hub of this workspace, and its agent", run: stop},
+		{name: "version", summary: "print the version", run: version},
+		{name: "hub", hidden: true, run: runHub},
+		{name: "agent", hidden: true, run: runAgent},
+	}
+}
+
+func main() {
+	t := &terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr, colour: showsColour(os.Stdout)}
+	os.Exit(run(context.Background(), t, os.Args[1:]))
+}
+
+// run dispatches to a subcommand and gives the exit code.
+func run(ctx context.Context, t *terminal, args []string) int {
+	name := "serve"
+	if len(args) > 0 {
+		switch args[0] {
+		case "help", "-h", "--help", "-help":
+			printUsage(t.out)
+			return exitOK
+		case "--version", "-version":
+			name, args = "version", args[1:]
+		default:
+			if !strings.HasPrefix(args[0], "-") {
+				name, args = args[0], args[1:]
+			}
+		}
+	}
+	for _, c := range commands() {
+		if c.name != name {
+			continue
+		}
+		return exitCode(t, c, c.run(ctx, t, args))
+	}
+	fmt.Fprintf(t.err, "countersign: there is no subcommand %q; countersign help lists them\n", name)
+	return exitUsage
+}
+
+// exitCode tells the person about err and gives the code to exit with.
+func exitCode(t *terminal, c command, err error) int {
+	var code exitError
+	var usage usageError
+	var refused *hub.Error
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case errors.As(err, &code):
+		return int(code)
+	case errors.As(err, &usage):
+		fmt.Fprintf(t.err, "countersign %s: %v\nusage: countersign %s %s\n", c.name, err, c.name, c.args)
+		return exitUsage
+	case errors.As(err, &refused):
+		fmt.Fprintf(t.err, "countersign %s: %v\n", c.name, err)
+		return exitRefused
+	}
+	fmt.Fprintf(t.err, "countersign %s: %v\n", c.name, err)
+	return exitFailed
+}
+
+func printUsage(w io.Writer) {
+	fmt.Fprint(w, "Countersign: read, amend and decide what your coding agent proposes, in your own editor.\n\nusage: countersign [SUBCOMMAND] [FLAGS]\n\n")
+	for _, c := range commands() {
+		if !c.hidden {
+			fmt.Fprintf(w, "  %-44s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
+		}
+	}
+	fmt.Fprint(w, "\nEvery subcommand that concerns a workspace takes --root DIR (default: the workspace around the current directory).\n")
+}
+
+// newFlags makes a flag set whose errors and help go to the terminal.
+func newFlags(t *terminal, name string) *flag.FlagSet {
+	fs := flag.NewFlagSet("countersign "+name, flag.ContinueOnError)
+	fs.SetOutput(t.err)
+	return fs
+}
+
+// parse reads flags and positional arguments in any order: people write
+// "deny ID -m why" as well as "deny -m why ID". After "--" nothing is a flag.
+func parse(fs *flag.FlagSet, args []string) ([]string, error) {
+	var positional []string
+	for {
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, err
+			}
+			return nil, usageError{err}
+		}
+		rest := fs.Args()
+		if len(rest) == 0 {
+			return positional, nil
+		}
+		if n := len(args) - len(rest); n > 0 && args[n-1] == "--" {
+			return append(positional, rest...), nil
+		}
+		positional = append(positional, rest[0])
+		args = rest[1:]
+	}
+}
+
+// showsColour reports whether f is a terminal that wants colours.
+func showsColour(f *os.File) bool {
+	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"countersign/session"
+	"countersign/session/hub"
+)
+
+// frontEnd is how the command line names itself to the hub and the journal.
+const frontEnd = "command line"
+
+// A workspace finds the hub that a subcommand talks to.
+type workspace struct {
+	root string // flag; empty: found from the current directory
+}
+
+func (w *workspace) flag(fs *flag.FlagSet) {
+	fs.StringVar(&w.root, "root", "", "root `DIR` of the workspace (default: around the current directory)")
+}
+
+// candidates are the directories that may be the root, best first: the one
+// named by the flag, or else the current directory and those above it.
+func (w *workspace) candidates() ([]string, error) {
+	if w.root != "" {
+		dir, err := filepath.Abs(w.root)
+		return []string{dir}, err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("find the current directory: %w", err)
+	}
+	dirs := []string{dir}
+	for up := filepath.Dir(dir); up != dir; up = filepath.Dir(up) {
+		dirs, dir = append(dirs, up), up
+	}
+	return dirs, nil
+}
+
+// startRoot is the root that a new hub is started for: the nearest directory
+// with a .git, or else the first candidate.
+func startRoot(candidates []string) string {
+	for _, dir := range candidates {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+	}
+	return candidates[0]
+}
+
+// connect attaches to the hub of the workspace that runs. With start, a hub is
+// started when none runs.
+func (w *workspace) connect(ctx context.Context, start bool) (*hub.Client, hub.AttachResult, error) {
+	dirs, err := w.candidates()
+	if err != nil {
+		return nil, hub.AttachResult{}, err
+	}
+	o := hub.ConnectOptions{Name: frontEnd}
+	for _, o.Root = range dirs {
+		c, state, err := hub.Connect(ctx, o)
+		if err == nil || !errors.Is(err, hub.ErrNotRunning) {
+			return c, state, err
+		}
+	}
+	if !start {
+		return nil, hub.AttachResult{}, fmt.Errorf("no hub runs for %s: nothing is pending there (an editor or countersign send starts one): %w", dirs[0], hub.ErrNotRunning)
+	}
+	o.Root, o.Start, o.Settings = startRoot(dirs), true, session.DefaultSettings()
+	return hub.Connect(ctx, o)
+}
+
+// with connects, calls f and closes the connection.
+func (w *workspace) with(ctx context.Context, start bool, f func(*hub.Client, hub.AttachResult) error) error {
+	c, state, err := w.connect(ctx, start)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return f(c, state)
+}
