@@ -24,7 +24,7 @@ func newCommand(req Request) (*commandDocument, []Note, error) {
 		return nil, nil, err
 	}
 	d := &commandDocument{input: in, command: command}
-	notes := hiddenNotes(command, "", false)
+	notes := hiddenNotes(command, "", commandText)
 	if v := in.get("dangerouslyDisableSandbox"); v != nil && v.Kind() != 'f' {
 		notes = append(notes, Note{Text: "It asks to run outside the sandbox.", Warning: true})
 	}
@@ -60,7 +60,7 @@ func (d *commandDocument) Amend(text string) (Amendment, error) {
 	if err != nil {
 		return Amendment{}, err
 	}
-	return Amendment{Input: input, Amended: true, Notes: hiddenNotes(command, d.command, false)}, nil
+	return Amendment{Input: input, Amended: true, Notes: hiddenNotes(command, d.command, commandText)}, nil
 }
 
 // endLine ends the last line of a text that is staged.

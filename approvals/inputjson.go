@@ -58,7 +58,7 @@ func newInput(req Request) (*inputDocument, []Note) {
 		notes = append(notes, Note{Text: "The tool's input cannot be amended: " + d.why.Error() + ".", Warning: true})
 	}
 	d.text = endLine(pretty(d.raw))
-	return d, append(notes, hiddenNotes(d.text, "", true)...)
+	return d, append(notes, hiddenNotes(d.text, "", jsonText)...)
 }
 
 // Basename makes editors see JSON.
@@ -115,7 +115,7 @@ func (d *inputDocument) Amend(text string) (Amendment, error) {
 	if err != nil {
 		return Amendment{}, err
 	}
-	return Amendment{Input: input, Amended: true, Notes: append(notes, hiddenNotes(text, d.text, true)...)}, nil
+	return Amendment{Input: input, Amended: true, Notes: append(notes, hiddenNotes(text, d.text, jsonText)...)}, nil
 }
 
 // unreadable says where a text stops being a JSON object.

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -87,7 +89,7 @@ type Journal struct {
 	done chan struct{}
 
 	mu      sync.Mutex
-	file    *os.File
+	file    *os.File // replaced by the syncing goroutine only
 	size    int64
 	seq     int64
 	prev    string
@@ -253,15 +255,18 @@ func (j *Journal) syncing() {
 		j.waiting = nil
 		j.mu.Unlock()
 		err := j.file.Sync()
+		if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
+			err = nil // a file system that has no sync: what is written is all there is
+		}
 		if err == nil {
-			err = j.replaced()
+			err = j.putBack()
 		}
 		if err != nil {
 			// After a failed sync the system may have thrown the data away, and
 			// a later sync that works says nothing about it.
 			j.mu.Lock()
 			if j.failed == nil {
-				j.failed = err
+				j.failed = fmt.Errorf("%w (nothing more is recorded until the hub is started anew)", plainError(err))
 			}
 			j.mu.Unlock()
 		}
@@ -271,21 +276,38 @@ func (j *Journal) syncing() {
 	}
 }
 
-// replaced says that another file, or none, now lies at the journal's path:
-// what is written goes where nobody finds it.
-func (j *Journal) replaced() error {
+// putBack looks whether the file still lies at the journal's path. One that was
+// taken away is written again from the one still open; one that has another in
+// its place is an error, for what is appended goes where nobody finds it.
+func (j *Journal) putBack() error {
 	there, err := os.Lstat(j.path)
-	if err != nil {
-		return fmt.Errorf("the file was taken away: %w", plainError(err))
-	}
-	ours, err := j.file.Stat()
-	if err != nil {
+	if err == nil {
+		ours, err := j.file.Stat()
+		if err == nil && !os.SameFile(there, ours) {
+			err = errors.New("another file was put in its place")
+		}
 		return err
 	}
-	if !os.SameFile(there, ours) {
-		return errors.New("another file was put in its place")
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return nil
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	f, err := staging.OpenPrivate(j.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return fmt.Errorf("the file was taken away: %w", err)
+	}
+	n, err := io.Copy(f, io.NewSectionReader(j.file, 0, j.size))
+	if err != nil || n != j.size {
+		f.Close()
+		return fmt.Errorf("the file was taken away and could not be written again: %w", errors.Join(err, os.Remove(j.path)))
+	}
+	j.file.Close()
+	j.file = f
+	if err := j.append(&Record{Kind: RecordRepaired, Event: "the file had been taken away and was written again"}); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 // Err is what keeps the journal from recording, nil when nothing does.

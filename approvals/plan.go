@@ -34,7 +34,7 @@ func newPlan(req Request) (*planDocument, []Note, error) {
 		return d, []Note{{Text: "The agent sent no plan with its request.", Warning: true}}, nil
 	}
 	d.plan = plan
-	return d, hiddenNotes(plan, "", false), nil
+	return d, hiddenNotes(plan, "", anyText), nil
 }
 
 // Basename makes editors see Markdown.
@@ -70,7 +70,7 @@ func (d *planDocument) Amend(text string) (Amendment, error) {
 	if err != nil {
 		return Amendment{}, err
 	}
-	return Amendment{Input: input, Amended: true, Notes: hiddenNotes(plan, d.plan, false)}, nil
+	return Amendment{Input: input, Amended: true, Notes: hiddenNotes(plan, d.plan, anyText)}, nil
 }
 
 // heading is the plan's first line of text, without the marks of Markdown.

@@ -70,7 +70,7 @@ func newQuestion(req Request) (*questionDocument, []Note, error) {
 	}
 	raw := d.render(rawLine)
 	d.text = d.render(visible)
-	return d, hiddenNotes(raw, "", false), nil
+	return d, hiddenNotes(raw, "", anyText), nil
 }
 
 // rawLine keeps hidden characters, for finding their places.

@@ -43,7 +43,7 @@ func route(req Request, read ReadFile, pol Policy) (Surface, Document, []Note) {
 	p, err := Propose(req, read, pol.MaxPreview)
 	switch {
 	case err == nil:
-		notes := slices.Concat(p.Notes(), hiddenNotes(p.Text(), p.Original(), false))
+		notes := slices.Concat(p.Notes(), hiddenNotes(p.Text(), p.Original(), anyText))
 		if pol.ReviewEdits == "panel" {
 			return SurfacePanel, p, notes
 		}

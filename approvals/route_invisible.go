@@ -3,6 +3,7 @@ package approvals
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -102,12 +103,20 @@ const (
 	maxFound  = 6 // notes about one text; the rest is counted
 )
 
+// A textKind says what text is looked through.
+type textKind int
+
+const (
+	anyText     textKind = iota // lines may end with a carriage return
+	commandText                 // a carriage return is part of what runs
+	jsonText                    // hidden characters are written as \u escapes, and found all the same
+)
+
 // hiddenNotes says where text holds what a person would not see. Lines that
-// original has as well are not the request's doing and are left out. escaped:
-// text is JSON in which such characters are written as \u escapes already;
-// they are found all the same.
-func hiddenNotes(text, original string, escaped bool) []Note {
+// original has as well are not the request's doing and are left out.
+func hiddenNotes(text, original string, kind textKind) []Note {
 	f := finder{original: original}
+	escaped := kind == jsonText
 	empty, line := 0, 0
 	for rest := text; rest != ""; {
 		line++
@@ -117,7 +126,9 @@ func hiddenNotes(text, original string, escaped bool) []Note {
 		} else {
 			rest = ""
 		}
-		l = strings.TrimSuffix(l, "\r")
+		if kind != commandText {
+			l = strings.TrimSuffix(l, "\r")
+		}
 		if strings.TrimLeft(l, " \t") == "" {
 			empty++
 			continue
@@ -192,15 +203,21 @@ func (f *finder) line(l string, line int, escaped bool) {
 	if plain {
 		return
 	}
-	column := 0
+	column, before := 0, rune(0)
 	for i, r := range l {
 		column++
-		if r == utf8.RuneError && strings.HasPrefix(l[i:], "\xef\xbf\xbd") == false {
+		last := before
+		before = r
+		if r == utf8.RuneError && !strings.HasPrefix(l[i:], "\xef\xbf\xbd") {
 			f.add(l, line, column, "a byte that is no UTF-8")
 			continue
 		}
-		if what := hidden(r); what != "" {
+		if what := hidden(r); what != "" && !(r == 0x200d && pictures(last, l[i+3:])) {
 			f.add(l, line, column, fmt.Sprintf("%s (U+%04X)", what, r))
+			continue
+		}
+		if r >= 0xfe00 && r <= 0xfe0f && !picture(last) {
+			f.add(l, line, column, fmt.Sprintf("variation selector (U+%04X)", r))
 			continue
 		}
 		if escaped && r == '\\' {
@@ -209,6 +226,17 @@ func (f *finder) line(l string, line int, escaped bool) {
 			}
 		}
 	}
+}
+
+// pictures: a zero-width joiner between two pictures makes one emoji of them.
+func pictures(last rune, rest string) bool {
+	next, _ := utf8.DecodeRuneInString(rest)
+	return (picture(last) || last == 0xfe0f || unicode.Is(unicode.Sk, last)) && picture(next)
+}
+
+// picture: a symbol that a variation selector can follow.
+func picture(r rune) bool {
+	return r == '#' || r == '*' || r >= '0' && r <= '9' || r > 0xff && (unicode.Is(unicode.So, r) || unicode.Is(unicode.Sm, r)) || r == 0xa9 || r == 0xae
 }
 
 // padding says where a long run of blanks moves text out of sight.
