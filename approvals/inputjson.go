@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -123,6 +124,9 @@ func (d *inputDocument) unreadable(text string, err error) error {
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
 		return at(text, int(syntax.ByteOffset), "not valid JSON: "+syntax.Err.Error())
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return at(text, len(strings.TrimRight(text, "\r\n")), "not valid JSON: it ends too early")
 	}
 	return &DocumentError{Line: 1, Reason: strings.Replace(err.Error(), "tool input", "the text", 1)}
 }

@@ -89,7 +89,8 @@ type Journal struct {
 	done chan struct{}
 
 	mu      sync.Mutex
-	file    *os.File // replaced by the syncing goroutine only
+	file    *os.File  // replaced by the syncing goroutine only
+	out     io.Writer // the file; tests put a full disk here
 	size    int64
 	seq     int64
 	prev    string
@@ -106,7 +107,7 @@ func OpenJournal(path string, now func() time.Time) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal %w", err)
 	}
-	j := &Journal{path: path, now: now, file: f, sync: make(chan struct{}, 1), done: make(chan struct{})}
+	j := &Journal{path: path, now: now, file: f, out: f, sync: make(chan struct{}, 1), done: make(chan struct{})}
 	if err := j.resume(); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("journal %s: %w", path, err)
@@ -210,7 +211,7 @@ func (j *Journal) append(r *Record) error {
 	if err != nil {
 		return fmt.Errorf("record %q: %w", r.Kind, err)
 	}
-	n, err := j.file.Write(append(line, '\n'))
+	n, err := j.out.Write(append(line, '\n'))
 	if err != nil {
 		// Half a line would join the next one: take it off again.
 		if n > 0 {
@@ -303,7 +304,7 @@ func (j *Journal) putBack() error {
 		return fmt.Errorf("the file was taken away and could not be written again: %w", errors.Join(err, os.Remove(j.path)))
 	}
 	j.file.Close()
-	j.file = f
+	j.file, j.out = f, f
 	if err := j.append(&Record{Kind: RecordRepaired, Event: "the file had been taken away and was written again"}); err != nil {
 		return err
 	}

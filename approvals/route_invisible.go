@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -265,18 +266,27 @@ func hiddenEscape(l string, i int) (rune, string) {
 	if slashes%2 == 1 || i+6 > len(l) || l[i+1] != 'u' {
 		return 0, ""
 	}
-	var r rune
-	if n, err := fmt.Sscanf(l[i+2:i+6], "%04x", &r); n != 1 || err != nil {
+	r, ok := hex4(l[i+2:])
+	if !ok {
 		return 0, ""
 	}
-	if r >= 0xd800 && r < 0xdc00 && i+12 <= len(l) && l[i+6] == '\\' && l[i+7] == 'u' {
-		var low rune
-		if n, _ := fmt.Sscanf(l[i+8:i+12], "%04x", &low); n == 1 && low >= 0xdc00 && low < 0xe000 {
-			r = (r-0xd800)<<10 + (low - 0xdc00) + 0x10000
+	if utf16.IsSurrogate(rune(r)) {
+		if low, ok := escapeAt(l, i+6); ok && r < 0xdc00 && low >= 0xdc00 && low < 0xe000 {
+			whole := utf16.DecodeRune(rune(r), rune(low))
+			return whole, hidden(whole)
 		}
+		if high, ok := escapeAt(l, i-6); ok && r >= 0xdc00 && high >= 0xd800 && high < 0xdc00 {
+			return 0, "" // told at its first half
+		}
+		return rune(r), "half a character"
 	}
-	if r >= 0xd800 && r < 0xe000 {
-		return r, "half a character"
+	return rune(r), hidden(rune(r))
+}
+
+// escapeAt is the \u escape at l[i], if there is one.
+func escapeAt(l string, i int) (uint16, bool) {
+	if i < 0 || i+6 > len(l) || l[i] != '\\' || l[i+1] != 'u' {
+		return 0, false
 	}
-	return r, hidden(r)
+	return hex4(l[i+2:])
 }
