@@ -61,6 +61,7 @@ type entry struct {
 	wantHash string                  // of the bytes the target must have, once allowed
 	holds    func(found []byte) bool // instead of wantHash, see Amendment.Holds
 	returned bool                    // the tool's result came
+	outdated bool                    // its notes say that the target has changed
 	allowed  *Proposal               // until the answer is on its way: what was allowed, for the record
 	want     []byte                  // the bytes of that
 }

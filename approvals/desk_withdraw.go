@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"countersign/diff"
 )
@@ -164,9 +165,29 @@ func (d *Desk) Returned(toolUseID string, isError bool, text string) (Approval, 
 	d.record(Record{Kind: RecordOutcome, ID: a.ID, Title: a.Title, Path: a.Path, Outcome: out, Want: want})
 	d.changed(e)
 	a = e.a
+	d.outdate(a, out.Got)
 	d.mu.Unlock()
 	d.tell()
 	return a, true
+}
+
+// outdate remarks on the other pending changes of a file that now has another
+// content. They are rebuilt on it when somebody decides on them, and not
+// before: a person may be amending one right now. The caller holds mu.
+func (d *Desk) outdate(a Approval, got string) {
+	if got == "" {
+		return
+	}
+	for place := d.pending.Front(); place != nil; place = place.Next() {
+		e := place.Value.(*entry)
+		p, ok := e.a.Document.(*Proposal)
+		if !ok || e.outdated || p.Path() != a.Path || p.Base().Hash == got {
+			continue
+		}
+		e.outdated = true
+		e.a.Notes = append(slices.Clone(e.a.Notes), Note{Text: "The file has changed since this was proposed: " + a.Title + " (" + a.ID + ") was applied. When you decide, this is made anew from the file as it is then.", Warning: true})
+		d.changed(e)
+	}
 }
 
 func (d *Desk) outcome(a Approval, want string, holds func([]byte) bool, isError bool, text string) Outcome {

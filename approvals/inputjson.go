@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -270,8 +271,11 @@ func decimal(s string) (negative bool, digits string, exponent int64) {
 	if digits == "" {
 		return negative, "0", 0
 	}
-	var e int64
-	if _, err := fmt.Sscanf(strings.TrimPrefix(exp, "+"), "%d", &e); exp != "" && err != nil {
+	if exp == "" {
+		return negative, digits, exponent
+	}
+	e, err := strconv.ParseInt(exp, 10, 32)
+	if err != nil {
 		return negative, s, 0 // too large to compare: the same only as text
 	}
 	return negative, digits, exponent + e
