@@ -161,10 +161,12 @@ func (d *Desk) Returned(toolUseID string, isError bool, text string) (Approval, 
 	out := d.outcome(a, want, holds, isError, text)
 
 	d.mu.Lock()
+	a.Outcome = out
 	e.a.Outcome = out
 	d.record(Record{Kind: RecordOutcome, ID: a.ID, Title: a.Title, Path: a.Path, Outcome: out, Want: want})
-	d.changed(e)
-	a = e.a
+	if d.byID[a.ID] == e { // else forgotten meanwhile
+		d.changed(e)
+	}
 	d.outdate(a, out.Got)
 	d.mu.Unlock()
 	d.tell()
