@@ -72,7 +72,7 @@ func (h *hub) assemble(o RunOptions) error {
 		},
 	})
 	if o.OwnProcess {
-		h.started = func() { go h.noteAgents() }
+		h.started = func() { h.left.Go(h.noteAgents) }
 	}
 	return nil
 }
@@ -87,6 +87,7 @@ func (h *hub) recoverLost(journal *approvals.Journal) error {
 	if err != nil {
 		return err
 	}
+	h.lost = map[string]approvals.Approval{}
 	open := map[string]approvals.Record{}
 	var order []string
 	for _, r := range records {
@@ -109,6 +110,11 @@ func (h *hub) recoverLost(journal *approvals.Journal) error {
 			Tool: r.Tool, ToolUseID: r.ToolUseID, Surface: r.Surface, Title: r.Title, Path: r.Path,
 			State: approvals.Withdrawn, By: approvals.By{FrontEnd: "countersign", How: "withdrawn"}, Reason: lostReason,
 		}))
+		h.lost[id] = approvals.Approval{
+			ID: r.ID, Surface: r.Surface, Title: r.Title, Path: r.Path, State: approvals.Withdrawn,
+			Request: approvals.Request{ID: r.RequestID, Tool: r.Tool, ToolUseID: r.ToolUseID, Session: r.Session, Input: r.Input},
+			Since:   r.Time, Settled: h.record.Started, Reason: lostReason,
+		}
 		h.log.Warn("an approval was lost with its agent", zap.String("id", id))
 	}
 	return errors.Join(errs...)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"countersign/session"
@@ -38,7 +39,7 @@ func Connect(ctx context.Context, o ConnectOptions) (*Client, AttachResult, erro
 	if err != nil {
 		return nil, AttachResult{}, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, connectPatience, fmt.Errorf("the hub of %s does not answer", p.root))
+	ctx, cancel := context.WithTimeoutCause(ctx, connectPatience, silent{p})
 	defer cancel()
 	wait := newBackoff()
 	replaced, starts := false, 0
@@ -79,6 +80,16 @@ func Connect(ctx context.Context, o ConnectOptions) (*Client, AttachResult, erro
 			return nil, AttachResult{}, err
 		}
 	}
+}
+
+// silent: the hub of some places does not answer.
+type silent struct{ places places }
+
+func (s silent) Error() string {
+	if pid, err := os.ReadFile(s.places.lockFile()); err == nil {
+		return fmt.Sprintf("the hub of %s (pid %s) does not answer", s.places.root, strings.TrimSpace(string(pid)))
+	}
+	return fmt.Sprintf("the hub of %s does not answer", s.places.root)
 }
 
 // ConnectStorage attaches to the hub that owns a storage folder, such as the

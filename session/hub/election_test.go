@@ -97,8 +97,11 @@ func TestKilledHubIsReplaced(t *testing.T) {
 	if at2.PID == at.PID || len(at2.Approvals) != 0 {
 		t.Fatalf("after the kill: %+v", at2)
 	}
-	if _, err := next.Settle(t.Context(), SettleParams{ID: a.ID, Allow: true, How: "save"}); codeOf(err) != CodeUnknown {
+	if _, err := next.Settle(t.Context(), SettleParams{ID: a.ID, Allow: true, How: "save"}); codeOf(err) != CodeSettled || !strings.Contains(err.Error(), lostReason) {
 		t.Errorf("deciding what was lost: %v", err)
+	}
+	if d, err := next.Show(t.Context(), IDParams{a.ID}); err != nil || d.Approval.State != approvals.Withdrawn || len(d.Input) == 0 {
+		t.Errorf("showing what was lost: %+v, %v", d, err)
 	}
 	if err := next.Log(t.Context()); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -48,18 +49,22 @@ type hub struct {
 	started func()                                 // an agent may have been started or ended
 	flush   func() error                           // waits until the journal is on disk
 	unclean bool                                   // the hub before this one did not end in order
+	// lost are the approvals that a killed hub before this one had pending.
+	lost map[string]approvals.Approval
 
-	stopping chan struct{} // closed when the hub is to end
-	left     sync.WaitGroup
+	stopping chan struct{}  // closed when the hub is to end
+	left     sync.WaitGroup // goroutines of front ends and of noteAgents
+	noting   sync.Mutex     // orders noteAgents
 
-	mu       sync.Mutex
-	fronts   map[*front]struct{}
-	settings session.Settings
-	waiting  map[string]bool // ids of pending approvals
-	state    session.State   // of the session
-	ending   bool
-	reason   string      // why it ends
-	quiet    func() bool // stops the idle timer; nil when none runs
+	mu        sync.Mutex
+	fronts    map[*front]struct{}
+	strangers int // connections that are being refused
+	settings  session.Settings
+	waiting   map[string]bool // ids of pending approvals
+	state     session.State   // of the session
+	ending    bool
+	reason    string      // why it ends
+	quiet     func() bool // stops the idle timer; nil when none runs
 }
 
 func newHub(r record, log *zap.Logger) *hub {
@@ -81,32 +86,52 @@ func newHub(r record, log *zap.Logger) *hub {
 	}
 }
 
-// accept takes front ends until the listener is closed.
+// maxFronts bounds the connections of a hub: no person has as many front ends.
+const maxFronts = 200
+
+// accept takes front ends until the listener is closed. Whatever else keeps it
+// from taking one, such as too many open files, is waited out: ending the hub
+// would lose what is pending.
 func (h *hub) accept(ctx context.Context, l *net.UnixListener) error {
 	for {
 		c, err := l.AcceptUnix()
-		if err != nil {
+		switch {
+		case err == nil:
+			h.admit(ctx, c)
+			continue
+		case errors.Is(err, net.ErrClosed):
 			return err
 		}
-		h.admit(ctx, c)
+		h.log.Warn("a connection cannot be taken", zap.Error(err))
+		pause := time.NewTimer(50 * time.Millisecond)
+		select {
+		case <-pause.C:
+		case <-h.stopping:
+		}
+		pause.Stop()
 	}
 }
 
 // admit makes a front end of a connection, if it is one of this user's.
 func (h *hub) admit(ctx context.Context, c *net.UnixConn) {
 	p, err := h.peerOf(c)
-	if err == nil {
-		if err = p.ours(); err != nil {
-			p.release()
-		}
-	}
 	if err != nil {
-		h.log.Warn("a connection was refused", zap.Error(err))
-		c.Close()
+		h.refuse(ctx, c, err)
+		return
+	}
+	if err := p.ours(); err != nil {
+		p.release()
+		h.refuse(ctx, c, fmt.Errorf("this is the hub of another user: %w", err))
 		return
 	}
 	f := &front{hub: h, peer: p, name: fmt.Sprintf("process %d", p.pid), suspect: p.mayDecide(h.pid)}
 	h.mu.Lock()
+	if len(h.fronts) >= maxFronts {
+		h.mu.Unlock()
+		p.release()
+		h.refuse(ctx, c, fmt.Errorf("%d front ends are connected already", maxFronts))
+		return
+	}
 	h.fronts[f] = struct{}{}
 	f.conn = rpc.NewConn(ctx, c, f, rpc.Options{Name: f.name, Log: h.log, Grace: time.Second})
 	h.mu.Unlock()
@@ -116,12 +141,12 @@ func (h *hub) admit(ctx context.Context, c *net.UnixConn) {
 		h.mu.Lock()
 		delete(h.fronts, f)
 		h.mu.Unlock()
-		h.settle()
+		h.reckon()
 	})
 }
 
-// settle starts or stops the idle timer, after whatever it depends on changed.
-func (h *hub) settle() {
+// reckon starts or stops the idle timer, after whatever it depends on changed.
+func (h *hub) reckon() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	busy := h.busy(nil) != "" || h.ending
@@ -159,7 +184,7 @@ func (h *hub) idled() {
 		h.end("idle")
 	}
 	h.mu.Unlock()
-	h.settle()
+	h.reckon()
 }
 
 // stop ends the hub.
@@ -208,7 +233,7 @@ func (h *hub) approvalChanged(a approvals.Approval) {
 	}
 	h.mu.Unlock()
 	h.broadcast(NotifyApproval, wireOf(a))
-	h.settle()
+	h.reckon()
 }
 
 // sessionChanged is the session's Notify.
@@ -220,7 +245,7 @@ func (h *hub) sessionChanged(i session.Info) {
 	h.broadcast(NotifySession, i)
 	if changed {
 		h.started()
-		h.settle()
+		h.reckon()
 	}
 }
 

@@ -23,6 +23,8 @@ type child struct {
 // noteAgents writes down the children this hub has now. Agents head their own
 // process groups.
 func (h *hub) noteAgents() {
+	h.noting.Lock()
+	defer h.noting.Unlock()
 	var list []child
 	for _, pid := range childrenOf(h.pid) {
 		if started, err := startOf(pid); err == nil && !ended(pid) {

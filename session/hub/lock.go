@@ -24,5 +24,9 @@ func takeLock(path string) (*os.File, error) {
 		}
 		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
+	// For people who wonder which process it is.
+	if err := f.Truncate(0); err == nil {
+		_, _ = fmt.Fprintf(f, "%d\n", os.Getpid())
+	}
 	return f, nil
 }

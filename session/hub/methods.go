@@ -42,7 +42,7 @@ func (f *front) attach(params jsontext.Value) (any, error) {
 	// From here on this front end is notified of every change; what the desk
 	// says afterwards is therefore never older than what it will be told.
 	h.mu.Unlock()
-	h.settle()
+	h.reckon()
 	return AttachResult{
 		Version: h.record.Version, PID: h.record.PID, Root: h.record.Root, Storage: h.record.Storage,
 		Session: h.talk.Info(), Approvals: h.pendingApprovals(),
@@ -99,7 +99,9 @@ func (f *front) show(params jsontext.Value) (any, error) {
 	}
 	a, ok := f.hub.desk.Get(p.ID)
 	if !ok {
-		return nil, settleError(&approvals.UnknownError{ID: p.ID})
+		if a, ok = f.hub.lost[p.ID]; !ok {
+			return nil, settleError(&approvals.UnknownError{ID: p.ID})
+		}
 	}
 	return detailOf(a), nil
 }
@@ -114,6 +116,9 @@ func (f *front) settle(params jsontext.Value) (any, error) {
 		Answers: p.Answers, Notes: p.Notes, Mode: p.Mode, Message: p.Message, Interrupt: p.Interrupt,
 		By: f.by(p.How, p.Rule),
 	})
+	if a, ok := f.hub.lost[p.ID]; ok && err != nil {
+		err = &approvals.SettledError{Approval: a}
+	}
 	if err != nil {
 		return nil, settleError(err)
 	}

@@ -53,7 +53,7 @@ var errMoved = errors.New("the ancestors of the process change all the time")
 
 // descends says why the process pid descends from an agent.
 func descends(pid, hub int) error {
-	for at, n := pid, 0; at > 1; n++ {
+	for at, n := pid, 0; at > 1 && (at == pid || !hidden(at)); n++ {
 		if n == maxAncestors {
 			return errMoved
 		}

@@ -13,10 +13,11 @@ import (
 
 // places are where things of one workspace lie.
 type places struct {
-	root  string // canonical: absolute, no symlinks
-	hash  string // of the root, 12 hex digits
-	key   string // "<name>-<hash>", the name of its folders
-	state string // folder of the election: lock, hub.json, hub.log
+	root   string // canonical: absolute, no symlinks
+	hash   string // of the root, 12 hex digits
+	key    string // "<name>-<hash>", the name of its folders
+	state  string // folder of the election: lock, hub.json, hub.log
+	socket string // name of the socket, where it does not lie in state
 }
 
 // placesOf finds the places of a workspace root.
@@ -42,6 +43,10 @@ func placesOf(root string) (places, error) {
 	p := places{root: real, hash: hex.EncodeToString(sum[:])[:12]}
 	p.key = folderName(filepath.Base(real)) + "-" + p.hash
 	p.state = filepath.Join(home, "countersign", p.key)
+	// The socket goes with the lock, not with the root alone: whoever holds the
+	// lock may replace what lies at the socket's place.
+	sum = sha256.Sum256([]byte(p.state))
+	p.socket = hex.EncodeToString(sum[:])[:12] + ".sock"
 	return p, nil
 }
 

@@ -61,3 +61,6 @@ func ended(pid int) bool {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	return err == nil && info.Proc.P_stat == 5 // SZOMB
 }
+
+// hidden: every process can be seen here, or none.
+func hidden(int) bool { return false }

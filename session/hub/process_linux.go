@@ -2,6 +2,7 @@ package hub
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -49,6 +50,15 @@ func parentOf(pid int) (int, error) {
 		return 0, err
 	}
 	return strconv.Atoi(string(fields[1]))
+}
+
+// hidden says whether a process is another user's that /proc does not show
+// (the mount option hidepid): the line of ancestors cannot be seen beyond it.
+func hidden(pid int) bool {
+	if _, err := stat(pid); err == nil {
+		return false
+	}
+	return errors.Is(unix.Kill(pid, 0), unix.EPERM)
 }
 
 // startOf says when a process began: together with its pid that names it.

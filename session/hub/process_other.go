@@ -15,3 +15,6 @@ func startOf(int) (string, error) { return "", errUnseen }
 func marked(int) bool             { return false }
 func childrenOf(int) []int        { return nil }
 func ended(int) bool              { return false }
+
+// hidden: every process can be seen here, or none.
+func hidden(int) bool { return false }

@@ -91,3 +91,6 @@ func childrenOf(pid int) []int {
 }
 
 func ended(int) bool { return false }
+
+// hidden: every process can be seen here, or none.
+func hidden(int) bool { return false }

@@ -128,7 +128,7 @@ func run(ctx context.Context, o RunOptions, p places, ready func(error)) (err er
 	fronts, endFronts := context.WithCancel(context.WithoutCancel(ctx))
 	accepting := make(chan error, 1)
 	go func() { accepting <- h.accept(fronts, listener) }()
-	h.settle()
+	h.reckon()
 	begun = true
 	ready(nil)
 	o.Log.Info("the hub runs", zap.String("root", rec.Root), zap.String("socket", rec.Socket), zap.String("version", rec.Version))
@@ -157,7 +157,7 @@ func (h *hub) windUp(endFronts, stopReaping func()) error {
 	endFronts()
 	h.left.Wait()
 	stopReaping()
-	h.settle() // stops the idle timer
+	h.reckon() // stops the idle timer
 	h.forgetAgents()
 	return errors.Join(err, h.closed())
 }

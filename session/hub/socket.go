@@ -16,7 +16,7 @@ const maxSocketPath = 100
 // socketPath finds a short, private place for the socket.
 func (p places) socketPath() (string, error) {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && ownFolder(dir) {
-		if path := filepath.Join(dir, "countersign", p.hash+".sock"); len(path) <= maxSocketPath {
+		if path := filepath.Join(dir, "countersign", p.socket); len(path) <= maxSocketPath {
 			if err := privateFolder(filepath.Dir(path)); err == nil {
 				return path, nil
 			}
@@ -26,7 +26,7 @@ func (p places) socketPath() (string, error) {
 		return path, nil
 	}
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("countersign-%d", os.Geteuid()))
-	path := filepath.Join(dir, p.hash+".sock")
+	path := filepath.Join(dir, p.socket)
 	if len(path) > maxSocketPath {
 		return "", fmt.Errorf("no place for the socket is short enough: %s has more than %d bytes; set XDG_RUNTIME_DIR", path, maxSocketPath)
 	}
