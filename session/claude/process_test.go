@@ -131,12 +131,13 @@ func TestPipesHeldOpenFromOutside(t *testing.T) {
 }
 
 func TestKilledMidLine(t *testing.T) {
-	o := options(t, `{"turns":[{"steps":[{"say":"whole"},{"partial":"{\"type\":\"assistant\",\"mess"},{"delay":"1h"}]}]}`)
+	o := options(t, `{"turns":[{"steps":[{"say":"whole"},{"partial":"{\"type\":\"assistant\",\"mess"},{"stderr":"written"},{"delay":"1h"}]}]}`)
 	a := started(t, o)
 	if err := a.Send("go"); err != nil {
 		t.Fatal(err)
 	}
 	until[session.Said](t, a)
+	await(t, "half a line is written", func() bool { return a.tail.String() == "written" })
 	a.cmd.Process.Kill()
 	r, _ := until[session.Reported](t, a)
 	if !r.Warning || !strings.Contains(r.Text, "in the middle of a line") {

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -16,3 +17,6 @@ func terminateGroup(cmd *exec.Cmd) { cmd.Process.Kill() }
 func killGroup(cmd *exec.Cmd) { cmd.Process.Kill() }
 
 func exitSignal(*exec.ExitError) string { return "" }
+
+// readNow has nothing to read: pipes have no deadlines here.
+func readNow(*os.File, []byte) (int, error) { return 0, os.ErrDeadlineExceeded }
