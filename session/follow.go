@@ -54,7 +54,7 @@ func (s *Session) take(r *run, e Event) {
 			i.ID = e.SessionID
 			i.State = StateRunning
 			i.Error = ""
-			r.started, r.prompted = true, false
+			r.started, r.prompted, r.prompts = true, false, nil
 		})
 	case ModeReported:
 		s.change(func(*Info) { s.word = e.Mode })
@@ -70,7 +70,8 @@ func (s *Session) take(r *run, e Event) {
 	case Said:
 		s.change(func(i *Info) { i.Activity = "" })
 	case ToolReturned:
-		s.returned(r, e)
+		s.o.Desk.Returned(e.ToolUseID, e.IsError, e.Text) // compares the file with what was approved
+		s.change(func(i *Info) { i.Activity = "" })
 	case AgentStarted:
 		s.mu.Lock()
 		r.names[e.AgentID] = e.Name
@@ -83,7 +84,7 @@ func (s *Session) take(r *run, e Event) {
 			}
 		})
 	case TurnEnded:
-		s.tell(r, true)
+		began := false
 		s.change(func(i *Info) {
 			i.State, i.Activity = StateIdle, ""
 			if s.background > 0 {
@@ -94,8 +95,9 @@ func (s *Session) take(r *run, e Event) {
 			if e.IsError {
 				i.Error = e.Text
 			}
+			began = r.started
 		})
-		if e.IsError && e.Text != "" {
+		if e.IsError && e.Text != "" && began { // else its end explains it
 			s.o.Report(true, e.Text, "")
 		}
 	case Reported:
@@ -149,20 +151,6 @@ func (s *Session) withdraw(r *run, requestID, reason string) {
 	s.change(func(*Info) { delete(r.pending, requestID) })
 }
 
-// returned hands a tool's result to the desk, which compares the file with what
-// was approved.
-func (s *Session) returned(r *run, e ToolReturned) {
-	a, ours := s.o.Desk.Returned(e.ToolUseID, e.IsError, e.Text)
-	s.change(func(i *Info) { i.Activity = "" })
-	s.mu.Lock()
-	_, amended := r.answering[e.ToolUseID]
-	delete(r.answering, e.ToolUseID)
-	s.mu.Unlock()
-	if ours && amended {
-		s.amended(r, a)
-	}
-}
-
 // exited is the end of an agent. Everything that it asked is withdrawn: losing
 // an agent decides nothing.
 func (s *Session) exited(r *run, e Exited) {
@@ -171,12 +159,16 @@ func (s *Session) exited(r *run, e Exited) {
 	for id := range r.pending {
 		open = append(open, id)
 	}
-	ending := r.ending
+	ending, again := r.ending, r.prompts
+	if !e.UnknownSession || r.resumes == "" {
+		again = nil
+	}
+	env, settings := s.env, s.settings
 	s.mu.Unlock()
 	for _, id := range open {
 		s.o.Desk.Withdraw(id, "the agent that asked is gone: "+e.Explanation)
 	}
-	if !ending && (!e.Expected || len(open) > 0) {
+	if !ending && len(again) == 0 && (!e.Expected || len(open) > 0) {
 		s.o.Report(true, e.Explanation, "")
 	}
 	s.change(func(i *Info) {
@@ -193,4 +185,11 @@ func (s *Session) exited(r *run, e Exited) {
 			i.State, i.Error = StateNone, ""
 		}
 	})
+	if !ending && len(again) > 0 {
+		s.afresh.Add(1)
+		go func() {
+			defer s.afresh.Done()
+			s.sendAfresh(again, env, settings)
+		}()
+	}
 }

@@ -66,6 +66,8 @@ type Session struct {
 	closed     bool
 
 	notifying sync.Mutex // orders the calls of Notify; taken before mu
+
+	afresh sync.WaitGroup // prompts that are sent again to a new agent
 }
 
 // A run is one agent from start to end.
@@ -74,14 +76,14 @@ type run struct {
 	done  chan struct{} // closed when its last event has been dealt with
 
 	// guarded by Session.mu:
-	pending   map[string]string // request id → approval id; what waits for a decision
-	answering map[string]string // tool use id → approval id; amended, its outcome not known yet
-	names     map[string]string // subagents by id
-	telling   []string          // diffs of amendments that the agent is still to be told
-	started   bool              // a turn has begun: the session exists for the agent
-	prompted  bool              // a prompt was sent that no turn has taken up yet
-	ending    bool              // Close or Renew ends it
-	wanted    string            // the mode it was started in, until it has reported its own
+	pending  map[string]string // request id → approval id; what waits for a decision
+	names    map[string]string // subagents by id
+	started  bool              // a turn has begun: the session exists for the agent
+	prompted bool              // a prompt was sent that no turn has taken up yet
+	resumes  string            // the session it was to go on with
+	prompts  []string          // sent before its first turn began
+	ending   bool              // Close or Renew ends it
+	wanted   string            // the mode it was started in, until it has reported its own
 
 	answers sync.WaitGroup
 }
@@ -164,6 +166,9 @@ func (s *Session) Send(text string, env []string, settings Settings) (Info, erro
 	s.mu.Lock()
 	s.settings.TellAmendments = settings.TellAmendments
 	r.prompted = true
+	if !r.started {
+		r.prompts = append(r.prompts, text)
+	}
 	s.mu.Unlock()
 	if err := r.agent.Send(text); err != nil {
 		if errors.Is(err, ErrGone) {
@@ -179,6 +184,19 @@ func (s *Session) Send(text string, env []string, settings Settings) (Info, erro
 			i.State = StateRunning
 		}
 	}), nil
+}
+
+// sendAfresh sends prompts again, to a new conversation: the one that they were
+// meant for cannot be gone on with. The CLI writes a conversation down with a
+// delay, so one that was killed early is unknown to the next process.
+func (s *Session) sendAfresh(prompts, env []string, settings Settings) {
+	s.o.Report(true, "the earlier conversation cannot be gone on with, because the agent does not know it any more; a new one was started", "")
+	for _, text := range prompts {
+		if _, err := s.Send(text, env, settings); err != nil {
+			s.o.Report(true, err.Error(), "")
+			return
+		}
+	}
 }
 
 // start starts an agent. The caller has the turnstile.
@@ -198,8 +216,8 @@ func (s *Session) start(env []string, settings Settings) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		agent: agent, done: make(chan struct{}), wanted: word,
-		pending: make(map[string]string), answering: make(map[string]string), names: make(map[string]string),
+		agent: agent, done: make(chan struct{}), wanted: word, resumes: resume,
+		pending: make(map[string]string), names: make(map[string]string),
 	}
 	s.change(func(*Info) {
 		s.live = r
@@ -221,27 +239,23 @@ func (s *Session) Settle(id string, d approvals.Decision) (approvals.Approval, [
 	s.mu.Lock()
 	r := s.live
 	if r != nil {
-		if _, waits := r.pending[request]; waits {
-			if a.State == approvals.Allowed && a.Amended && s.settings.TellAmendments && a.Request.ToolUseID != "" {
-				r.answering[a.Request.ToolUseID] = a.ID
-			}
-		} else {
+		if _, waits := r.pending[request]; !waits {
 			r = nil // another agent's, lost just now
 		}
 	}
+	tell := s.settings.TellAmendments && tellable(a)
 	s.mu.Unlock()
 
 	err = ErrNoAgent
 	if r != nil {
-		err = r.agent.Answer(request, a.Result)
+		if err = r.agent.Answer(request, a.Result); err == nil && tell {
+			s.tellAmendment(r, a)
+		}
 	}
 	s.o.Desk.Answered(a.ID, err)
 	s.change(func(*Info) {
 		if r != nil {
 			delete(r.pending, request)
-			if err != nil {
-				delete(r.answering, a.Request.ToolUseID)
-			}
 		}
 	})
 	if err != nil {
@@ -298,6 +312,7 @@ func (s *Session) Renew() (Info, error) {
 
 // Close ends the agent for good. What it asked is withdrawn, never decided.
 func (s *Session) Close() error {
+	defer s.afresh.Wait()
 	s.turnstile <- struct{}{}
 	defer func() { <-s.turnstile }()
 	s.mu.Lock()

@@ -161,7 +161,10 @@ func (d *fakeDesk) note(format string, args ...any) {
 func (d *fakeDesk) Register(q approvals.Request) approvals.Approval {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	a := &approvals.Approval{ID: "a-" + q.ID, Request: q, State: approvals.Pending, Title: q.Tool}
+	a := &approvals.Approval{ID: "a-" + q.ID, Request: q, State: approvals.Pending, Title: q.Tool, Surface: approvals.SurfacePanel}
+	if q.Tool == "AskUserQuestion" {
+		a.Surface = approvals.SurfaceQuestion
+	}
 	if q.Tool == d.refuse {
 		a.State = approvals.Denied
 		a.Result = approvals.Result{Behavior: "deny", Message: "cannot be shown"}
@@ -185,6 +188,7 @@ func (d *fakeDesk) Settle(id string, dec approvals.Decision) (approvals.Approval
 		a.Result = approvals.Result{Behavior: "allow", UpdatedInput: a.Request.Input}
 		if dec.Text != nil {
 			a.Amended = true
+			a.Amendment = "-" + string(a.Request.Input) + "\n+" + *dec.Text + "\n"
 			a.Result.UpdatedInput = jsontext.Value(*dec.Text)
 		}
 	}
@@ -482,21 +486,22 @@ func TestAfterACrashTheSessionGoesOn(t *testing.T) {
 		if i := b.Info(); i.State != StateEnded || i.ID != "s-1" {
 			t.Errorf("%+v", i)
 		}
-		if _, err := b.Send("go on", nil, DefaultSettings()); err != nil {
+		if _, err := b.Send("go on", []string{"B=2"}, DefaultSettings()); err != nil {
 			t.Fatal(err)
 		}
 		a2 := b.agents.last(t)
 		if a2 == a || a2.o.Resume != "s-1" {
 			t.Errorf("started with %+v", a2.o)
 		}
-		// The agent does not know that session: the next start is a fresh one.
+		// The agent does not know that session: the prompt goes to a fresh one.
 		a2.end(Exited{Code: 1, UnknownSession: true, Explanation: "unknown"})
 		synctest.Wait()
-		if _, err := b.Send("again", nil, DefaultSettings()); err != nil {
-			t.Fatal(err)
+		a3 := b.agents.last(t)
+		if a3 == a2 || a3.o.Resume != "" || !slices.Equal(a3.messages(), []string{"go on"}) || !slices.Equal(a3.o.Env, []string{"B=2"}) {
+			t.Errorf("afresh with %+v: %q", a3.o, a3.messages())
 		}
-		if got := b.agents.last(t).o.Resume; got != "" {
-			t.Errorf("resumes %q", got)
+		if !strings.Contains(b.told(), "a new one was started") {
+			t.Errorf("told %q", b.told())
 		}
 	})
 }
@@ -624,46 +629,36 @@ func TestARefusedModeDoesNotTearDownARunningTurn(t *testing.T) {
 	})
 }
 
-func TestAmendmentIsToldOnce(t *testing.T) {
+func TestAmendmentIsToldOnceRightBehindTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		defer b.Close()
 		a := b.start(t)
 		a.events <- request("r-1", "Bash")
 		a.events <- request("r-2", "Bash")
-		a.events <- request("r-3", "Bash")
 		synctest.Wait()
-		first, second := `{"command":"ls -l"}`, `{"command":"ls -a"}`
-		b.Settle("a-r-1", approvals.Decision{Allow: true, Text: &first})
-		b.Settle("a-r-2", approvals.Decision{Allow: true, Text: &second})
-		b.Settle("a-r-3", approvals.Decision{Allow: true})
-		a.events <- ToolReturned{ToolUseID: "t-r-3"}
-		a.events <- ToolReturned{ToolUseID: "t-r-1"}
-		synctest.Wait()
-		if got := a.messages(); len(got) != 1 {
-			t.Fatalf("told before the other one landed: %q", got)
+		text := `{"command":"ls -l"}`
+		b.Settle("a-r-1", approvals.Decision{Allow: true, Text: &text})
+		b.Settle("a-r-2", approvals.Decision{Allow: true})
+		got := a.messages()
+		if len(got) != 2 || !strings.Contains(got[1], "+"+text) {
+			t.Fatalf("told %q", got)
 		}
+		a.events <- ToolReturned{ToolUseID: "t-r-1"}
 		a.events <- ToolReturned{ToolUseID: "t-r-2"}
 		a.events <- TurnEnded{}
 		synctest.Wait()
-		got := a.messages()
-		if len(got) != 2 {
-			t.Fatalf("told %d times: %q", len(got)-1, got)
-		}
-		for _, want := range []string{"-ls\n", "+ls -l\n", "+ls -a\n", "2 of your proposals"} {
-			if !strings.Contains(got[1], want) {
-				t.Errorf("%q is not in %q", want, got[1])
-			}
+		if got := a.messages(); len(got) != 2 {
+			t.Errorf("told again: %q", got)
 		}
 	})
 }
 
-func TestAmendmentIsNotToldWhenItFailedOrIsSwitchedOff(t *testing.T) {
+func TestAmendmentIsNotTold(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		tell   bool
-		failed bool
-	}{{"failed", true, true}, {"switched off", false, false}} {
+		name, tool string
+		tell       bool
+	}{{"switched off", "Bash", false}, {"an answered question", "AskUserQuestion", true}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t)
@@ -672,11 +667,11 @@ func TestAmendmentIsNotToldWhenItFailedOrIsSwitchedOff(t *testing.T) {
 				settings.TellAmendments = c.tell
 				b.Send("go", nil, settings)
 				a := b.agents.last(t)
-				a.events <- request("r-1", "Bash")
+				a.events <- request("r-1", c.tool)
 				synctest.Wait()
 				text := `{"command":"ls -l"}`
 				b.Settle("a-r-1", approvals.Decision{Allow: true, Text: &text})
-				a.events <- ToolReturned{ToolUseID: "t-r-1", IsError: c.failed}
+				a.events <- ToolReturned{ToolUseID: "t-r-1", IsError: false}
 				a.events <- TurnEnded{}
 				synctest.Wait()
 				if got := a.messages(); len(got) != 1 {
