@@ -23,6 +23,7 @@ func printLog(ctx context.Context, t *terminal, args []string) error {
 	flags := newFlags(t, "log")
 	w.flag(flags)
 	asJSON := flags.Bool("json", false, "print the journal's lines as they are")
+	brief := flags.Bool("brief", false, "leave out diffs and texts")
 	verify := flags.Bool("verify", false, "check that no line was changed, taken out or put in")
 	rest, err := parse(flags, args)
 	if err != nil {
@@ -50,10 +51,8 @@ func printLog(ctx context.Context, t *terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range records {
-		fmt.Fprintf(t.out, "%s %s %s %s\n", r.Time.In(time.Local).Format(time.DateTime), r.Kind, r.ID, visible(r.Title))
-	}
-	return nil
+	_, err = io.WriteString(t.out, approvals.RenderLog(records, approvals.LogOptions{Location: time.Local, Color: t.colour, Brief: *brief}))
+	return err
 }
 
 // journal finds the journal of the workspace: the first candidate that has one.
