@@ -94,6 +94,7 @@ type Approval struct {
 	Amendment  string                  // unified diff from the document as proposed to the text that was allowed; empty when unamended
 	Want       []byte                  // bytes the target must have after an allow; nil when no file is concerned
 	holds      func(found []byte) bool // instead of Want, see Amendment.Holds
+	carried    bool                    // a text other than the document's own was staged
 	ReplacedBy string                  // id of the approval that took this one's place
 	Reason     string                  // why it was denied or withdrawn, for people
 

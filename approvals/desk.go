@@ -165,6 +165,7 @@ func (d *Desk) prepare(req Request, id string, carry func(doc Document) (string,
 	if carry != nil {
 		var more []Note
 		text, more = carry(doc)
+		a.carried = text != doc.Text()
 		a.Notes = slices.Concat(more, a.Notes)
 	}
 	stage := d.o.Stage != nil && surface != SurfaceRefused && !(isProposal && surface == SurfacePanel)

@@ -127,11 +127,11 @@ func (d *Desk) allow(a Approval, dec Decision) (Approval, []Note, error) {
 	return d.commit(a, next, r, am.Notes)
 }
 
-// commit settles the approval if it is still pending, and takes its staged
-// document away.
+// commit settles the approval if it is still pending. Its staged document
+// goes when the answer is out (Answered): nobody should wait for that.
 func (d *Desk) commit(a, next Approval, r Record, notes []Note) (Approval, []Note, error) {
 	if next.Want != nil {
-		r.Want = hashOf(next.Want)
+		r.Want = wantHash(a, next.Want)
 	}
 	d.mu.Lock()
 	e := d.byID[a.ID]
@@ -147,10 +147,16 @@ func (d *Desk) commit(a, next Approval, r Record, notes []Note) (Approval, []Not
 	if n := len(settled.Notes); n > len(next.Notes) {
 		notes = append(slices.Clone(notes), settled.Notes[n-1])
 	}
-	if a.Staged != nil {
-		d.o.Unstage(a.ID)
-	}
 	return settled, notes, nil
+}
+
+// wantHash is the hash of the bytes that a target must have. Mostly these are
+// the bytes of the document as it was staged, of which the hash is known.
+func wantHash(a Approval, want []byte) string {
+	if p, ok := a.Document.(*Proposal); ok && a.Staged != nil && a.Staged.Print.Size == int64(len(want)) && string(want) == p.Text() && !a.carried {
+		return a.Staged.Print.Hash
+	}
+	return hashOf(want)
 }
 
 // fits says why a decision to allow does not go with this approval.

@@ -168,10 +168,10 @@ func TestAllowUnamended(t *testing.T) {
 	if string(got.Want) != "one\nTWO\nthree\n" {
 		t.Fatalf("want %q", got.Want)
 	}
+	b.Answered(a.ID, nil)
 	if _, err := os.Stat(a.Staged.Path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the staged document is still there: %v", err)
 	}
-	b.Answered(a.ID, nil)
 	b.file("a.txt", "one\nTWO\nthree\n")
 	out, ok := b.Returned(req.ToolUseID, false, "updated")
 	if !ok || out.Outcome.State != OutcomeVerified {

@@ -104,7 +104,8 @@ func (d *Desk) keep(a Approval, text string) error {
 	return nil
 }
 
-// Answered records that the answer was handed to the agent, or why it was not.
+// Answered records that the answer was handed to the agent, or why it was not,
+// and takes the staged document away.
 // What an allowed change makes of its file is recorded here rather than with
 // the decision: nobody waits any more.
 func (d *Desk) Answered(id string, err error) {
@@ -116,10 +117,15 @@ func (d *Desk) Answered(id string, err error) {
 	e := d.byID[id]
 	var p *Proposal
 	var want []byte
+	unstage := false
 	if e != nil {
 		p, want, e.allowed, e.want = e.allowed, e.want, nil, nil
+		unstage = e.a.State != Pending && e.a.Staged != nil
 	}
 	d.mu.Unlock()
+	if unstage {
+		d.o.Unstage(id)
+	}
 	if p != nil {
 		before, after := p.Target(want)
 		r.Path, r.Diff = p.Path(), diff.Unified(p.Path(), p.Path(), before, after)

@@ -119,6 +119,10 @@ func hiddenNotes(text, original string, kind textKind) []Note {
 	f := finder{original: original}
 	escaped := kind == jsonText
 	empty, line := 0, 0
+	skip := sameLines(text, original)
+	line = strings.Count(text[:skip], "\n")
+	text = text[skip:]
+	text = text[:len(text)-sameEnd(text, original[skip:])]
 	for rest := text; rest != ""; {
 		line++
 		l := rest
@@ -142,6 +146,36 @@ func hiddenNotes(text, original string, kind textKind) []Note {
 	}
 	return f.notes()
 }
+
+// sameLines is how much of two texts is the same from their beginning, in
+// whole lines.
+func sameLines(a, b string) int {
+	n := 0
+	for n+chunk <= len(a) && n+chunk <= len(b) && a[n:n+chunk] == b[n:n+chunk] {
+		n += chunk
+	}
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return strings.LastIndexByte(a[:n], '\n') + 1
+}
+
+// sameEnd is how much of two texts is the same at their end, in whole lines.
+func sameEnd(a, b string) int {
+	n := 0
+	for n+chunk <= len(a) && n+chunk <= len(b) && a[len(a)-n-chunk:len(a)-n] == b[len(b)-n-chunk:len(b)-n] {
+		n += chunk
+	}
+	for n < len(a) && n < len(b) && a[len(a)-n-1] == b[len(b)-n-1] {
+		n++
+	}
+	if i := strings.IndexByte(a[len(a)-n:], '\n'); i >= 0 {
+		return n - i - 1
+	}
+	return 0
+}
+
+const chunk = 1 << 10
 
 type finder struct {
 	original string

@@ -149,7 +149,9 @@ func (s *Store) stage(id, name, content string) (Print, error) {
 	if err != nil {
 		return Print{}, err
 	}
-	if err := proposed.Mkdir(id, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	err = proposed.Mkdir(id, 0o700)
+	fresh := err == nil
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return Print{}, err
 	}
 	dir, err := openBelow(proposed, id)
@@ -157,7 +159,12 @@ func (s *Store) stage(id, name, content string) (Print, error) {
 		return Print{}, err
 	}
 	defer dir.Close()
-	temp := ".staging-" + token()
+	// In a folder just made the document cannot be seen half written: nobody
+	// knows its path before this returns. Else it is renamed into its place.
+	temp := name
+	if !fresh {
+		temp = ".staging-" + token()
+	}
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return Print{}, err
@@ -170,7 +177,7 @@ func (s *Store) stage(id, name, content string) (Print, error) {
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
-	if err == nil {
+	if err == nil && temp != name {
 		err = dir.Rename(temp, name)
 	}
 	if err != nil {
