@@ -16,6 +16,8 @@ var toolNames = []string{"Task", "AskUserQuestion", "Bash", "Edit", "EnterPlanMo
 
 // turn plays the steps of one turn between an init and a result line.
 func (p *player) turn(steps []Step) error {
+	p.turns.Lock()
+	defer p.turns.Unlock()
 	started := time.Now()
 	p.begin()
 	var after []*Call
@@ -43,7 +45,6 @@ func (p *player) turn(steps []Step) error {
 	}
 	switch {
 	case errors.Is(err, errInterrupted):
-		p.waiting.Wait()
 		p.write(object{
 			"type": "user", "session_id": p.session, "uuid": uuid(), "parent_tool_use_id": nil,
 			"message": object{"role": "user", "content": []any{object{"type": "text", "text": "[Request interrupted by user for tool use]"}}},
@@ -281,6 +282,11 @@ func (p *player) runBackground(c *Call) {
 	if err != nil {
 		return
 	}
+	p.turns.Lock()
+	defer p.turns.Unlock()
+	p.mu.Lock()
+	p.inTurn = true
+	p.mu.Unlock()
 	p.begin()
 	p.say("The background agent has ended.", "")
 	p.end(object{"subtype": "success", "is_error": false, "terminal_reason": "completed", "result": "The background agent has ended."}, time.Now())

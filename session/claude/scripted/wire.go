@@ -50,6 +50,7 @@ type player struct {
 	session string
 	ctx     context.Context
 
+	turns   sync.Mutex // one turn at a time
 	writing sync.Mutex // orders whole lines on out and log
 	out     *bufio.Writer
 
@@ -71,7 +72,6 @@ type player struct {
 	badLine chan string   // a line on the input that is not JSON
 
 	waiting sync.WaitGroup
-	serial  int
 }
 
 // Run plays a script over in and out, with dir as the working directory, until
