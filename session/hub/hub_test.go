@@ -39,7 +39,24 @@ func TestMain(m *testing.M) {
 			exit(peerProcess(os.Args[2:]))
 		}
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(childless{m})
+}
+
+// childless runs the tests and then waits for the hubs that they started: a hub
+// that does not end, or that leaves a process to this one, is a failure.
+type childless struct{ m *testing.M }
+
+func (c childless) Run() int {
+	code := c.m.Run()
+	deadline := time.Now().Add(10 * time.Second)
+	for len(childrenOf(os.Getpid())) > 0 {
+		if time.Now().After(deadline) {
+			fmt.Fprintln(os.Stderr, "processes are left:", childrenOf(os.Getpid()))
+			return max(code, 1)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return code
 }
 
 func exit(err error) {
