@@ -125,6 +125,9 @@ func attachAt(ctx context.Context, dir string, o ConnectOptions) (*Client, Attac
 
 // attachTo attaches to a recorded hub, if it is still there.
 func attachTo(ctx context.Context, rec record, o ConnectOptions) (*Client, AttachResult, error) {
+	if rec.ended() {
+		return nil, AttachResult{}, ErrNotRunning
+	}
 	c, err := dial(ctx, rec)
 	if err != nil {
 		return nil, AttachResult{}, err
@@ -171,7 +174,7 @@ func dial(ctx context.Context, rec record) (*Client, error) {
 // stopOther ends a hub of another version, unless it says that it is in use.
 func stopOther(ctx context.Context, dir string, o ConnectOptions) error {
 	rec, err := readRecord(dir)
-	if err != nil {
+	if err != nil || rec.ended() {
 		return nil // it has gone meanwhile
 	}
 	c, err := dial(ctx, rec)

@@ -181,7 +181,21 @@ func TestStorage(t *testing.T) {
 			if err := c.Stop(t.Context()); err != nil {
 				t.Error(err)
 			}
-			w.waitFor("the record's end", func() bool { _, err := readRecord(at.Storage); return err != nil })
+			w.waitFor("the record's end", func() bool { return hasEnded(at.Storage) })
+
+			// Afterwards the storage is still known, and leads to the next hub.
+			if got, err := StorageOf(w.root); err != nil || got != at.Storage {
+				t.Errorf("the storage of the last hub is %s, %v", got, err)
+			}
+			if _, _, err := ConnectStorage(t.Context(), at.Storage, ConnectOptions{Name: "two"}); !errors.Is(err, ErrNotRunning) {
+				t.Errorf("from the storage of a hub that has ended: %v", err)
+			}
+			o.Root = ""
+			c, at2, err = ConnectStorage(t.Context(), at.Storage, o)
+			if err != nil || at2.Root != w.root || at2.PID == at.PID {
+				t.Fatalf("a new hub from the storage: %+v, %v", at2, err)
+			}
+			c.Close()
 		})
 	}
 }

@@ -108,11 +108,16 @@ func (w *world) places() places {
 	return p
 }
 
+func hasEnded(dir string) bool {
+	rec, err := readRecord(dir)
+	return err == nil && rec.ended()
+}
+
 // end ends the hub of the world, if one runs, and checks what it leaves.
 func (w *world) end() {
 	p := w.places()
 	rec, err := readRecord(p.state)
-	if err != nil {
+	if err != nil || rec.ended() {
 		return
 	}
 	if c, _, err := Connect(context.Background(), ConnectOptions{Root: w.root, Name: "the test's end"}); err == nil {

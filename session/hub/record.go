@@ -1,9 +1,7 @@
 package hub
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,8 +14,8 @@ import (
 // and in the storage.
 const recordName = "hub.json"
 
-// A record says where a hub is to be found. It may be of a hub that is gone:
-// only the lock and the socket tell.
+// A record says where a hub is to be found, and where the one that ran last had
+// its storage.
 type record struct {
 	Version string    `json:"version"`
 	PID     int       `json:"pid"`
@@ -25,7 +23,12 @@ type record struct {
 	Root    string    `json:"root"`
 	Storage string    `json:"storage"`
 	Socket  string    `json:"socket"`
+	// Ended is when the hub ended in order. Without it the hub runs, or was
+	// killed: only the lock and the socket tell.
+	Ended time.Time `json:"ended,omitzero"`
 }
+
+func (r record) ended() bool { return !r.Ended.IsZero() }
 
 // write puts the record into dir, as a whole or not at all.
 func (r record) write(dir string) error {
@@ -76,16 +79,4 @@ func readRecord(dir string) (record, error) {
 		return record{}, fmt.Errorf("%s cannot be read: %w", path, err)
 	}
 	return r, nil
-}
-
-// removeRecord takes the record of the hub pid out of dir; another's stays.
-func removeRecord(dir string, pid int) error {
-	r, err := readRecord(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil && r.PID != pid {
-		return nil
-	}
-	return os.Remove(filepath.Join(dir, recordName))
 }

@@ -103,9 +103,10 @@ func run(ctx context.Context, o RunOptions, p places, ready func(error)) (err er
 	if o.peerOf != nil {
 		h.peerOf = o.peerOf
 	}
-	// A hub that ends in order takes its record away.
-	_, unclean := readRecord(p.state)
-	h.unclean = unclean == nil
+	// A hub that ended in order has said so in its record.
+	if last, err := readRecord(p.state); err == nil {
+		h.unclean = !last.ended()
+	}
 	if err := h.assemble(o); err != nil {
 		return err
 	}
@@ -147,7 +148,9 @@ func run(ctx context.Context, o RunOptions, p places, ready func(error)) (err er
 	o.Log.Info("the hub ends", zap.String("reason", reason))
 
 	listener.Close() // also takes the socket away
-	return errors.Join(err, h.windUp(endFronts, stopReaping), removeRecords(rec, p))
+	err = errors.Join(err, h.windUp(endFronts, stopReaping))
+	rec.Ended = o.Now().UTC()
+	return errors.Join(err, writeRecords(rec, p))
 }
 
 // windUp ends the agents, which decides nothing, then the front ends, then what
@@ -183,7 +186,8 @@ func prepareStorage(p places, storage string) error {
 	return nil
 }
 
-// writeRecords makes the hub known: from its root, and from its storage alone.
+// writeRecords makes the hub, or its end, known: from its root, and from its
+// storage alone.
 func writeRecords(rec record, p places) error {
 	if rec.Storage != p.state {
 		if err := rec.write(rec.Storage); err != nil {
@@ -191,12 +195,4 @@ func writeRecords(rec record, p places) error {
 		}
 	}
 	return rec.write(p.state)
-}
-
-func removeRecords(rec record, p places) error {
-	err := removeRecord(p.state, rec.PID)
-	if rec.Storage != p.state {
-		err = errors.Join(err, removeRecord(rec.Storage, rec.PID))
-	}
-	return err
 }

@@ -162,7 +162,7 @@ func TestStopWithdraws(t *testing.T) {
 	if got := w.read("a.txt"); !strings.Contains(got, "no such file") {
 		t.Errorf("the file has %q", got)
 	}
-	w.waitFor("hub.json's end", func() bool { _, err := readRecord(at.Storage); return err != nil })
+	w.waitFor("hub.json's end", func() bool { return hasEnded(at.Storage) })
 }
 
 // A thousand requests at once arrive everywhere and in the same order.

@@ -88,7 +88,7 @@ func start(ctx context.Context, p places, o ConnectOptions) (held bool, err erro
 func awaitRecord(ctx context.Context, p places, pid int, gone <-chan struct{}) (held bool, err error) {
 	wait := newBackoff()
 	for {
-		if rec, err := readRecord(p.state); err == nil && rec.PID == pid {
+		if rec, err := readRecord(p.state); err == nil && rec.PID == pid && !rec.ended() {
 			return false, nil
 		}
 		select {

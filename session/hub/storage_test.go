@@ -86,5 +86,5 @@ func TestFullStorage(t *testing.T) {
 	}
 	for range c.Events() {
 	}
-	w.waitFor("the record's end", func() bool { _, err := readRecord(at.Storage); return err != nil })
+	w.waitFor("the record's end", func() bool { return hasEnded(at.Storage) })
 }
