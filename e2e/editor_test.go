@@ -18,6 +18,9 @@ type editor interface {
 	shown() string
 	// open goes to a file.
 	open(path string)
+	// turnTo moves to the view whose document matches, since the server shows one
+	// beside what a person works on. It tells whether there is one.
+	turnTo(pattern string) bool
 	// action runs the code action with that title, or whose title begins so.
 	action(title string)
 	// append adds a line at the end of the document in focus.
@@ -37,12 +40,15 @@ type editor interface {
 	screen() string
 }
 
-// awaitShown waits until the document in focus is a staged one with that base
-// name, other than the last, and returns its path.
+// awaitStaged waits until a proposal with that base name is shown, moves to it,
+// and returns its path.
 func (w *world) awaitStaged(basename string) string {
 	w.t.Helper()
 	var path string
 	eventually(w.t, "the proposal "+basename+" opens", func() (bool, string) {
+		if !w.editor.turnTo("/proposed/*/" + basename) {
+			return false, w.editor.screen()
+		}
 		path = w.editor.shown()
 		return isStaged(path) && filepath.Base(path) == basename, path + "\n" + w.editor.screen()
 	})

@@ -11,7 +11,7 @@ import (
 // Deadlines are for what never comes; what comes is seen within a look.
 const (
 	patience = 30 * time.Second
-	look     = 20 * time.Millisecond
+	look     = 50 * time.Millisecond
 )
 
 // eventually looks again and again until the condition holds, and fails the test

@@ -42,7 +42,7 @@ func (h *helix) start(name string) {
 }
 
 // statusLine is that of the view in focus: only it tells a mode.
-var statusLine = regexp.MustCompile(`(?m)^ *(NOR|INS|SEL) +(\S+)( +\[\+\])?`)
+var statusLine = regexp.MustCompile(`(?m) (NOR|INS|SEL)  +(/\S+)( +\[\+\])?`)
 
 func (h *helix) status() (mode, path string, modified bool) {
 	m := statusLine.FindStringSubmatch(h.screen())
@@ -111,6 +111,9 @@ func (h *helix) open(path string) {
 	h.command("open " + path)
 	h.awaitShown(path)
 }
+
+// turnTo has nothing to do: Helix puts what it is asked to show in focus.
+func (h *helix) turnTo(string) bool { return true }
 
 // action opens the menu of code actions, its first entry chosen, and goes down to the one
 // wanted. A menu that has it not yet is closed and opened again.

@@ -93,6 +93,10 @@ func (n *neovim) open(path string) {
 	n.await("Neovim shows "+path, "expand('%:p')", path)
 }
 
+func (n *neovim) turnTo(pattern string) bool {
+	return n.expr(fmt.Sprintf("win_gotoid(bufwinid('*%s'))", pattern)) == "1"
+}
+
 // titles asks for the code actions here and lists their titles, one a line.
 const titles = `luaeval("(function() local p = vim.lsp.util.make_range_params(0, 'utf-16') p.context = { diagnostics = {} } ` +
 	`local out = {} for _, r in pairs(vim.lsp.buf_request_sync(0, 'textDocument/codeAction', p, 3000) or {}) do ` +

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"go.lsp.dev/protocol"
@@ -45,11 +46,11 @@ func (s *server) lineOf(u string) uint32 {
 func (s *server) showDocument(u string, focus bool, line uint32, failed func()) {
 	s.gesture(Event{Kind: EventShown, URI: u})
 	p := &protocol.ShowDocumentParams{URI: uri.URI(u), TakeFocus: &focus}
-	if line > 0 {
-		at := protocol.Position{Line: line}
-		p.Selection = &protocol.Range{Start: at, End: at}
-	}
 	s.work(func(ctx context.Context) {
+		if line := lineWithin(u, line); line > 0 {
+			at := protocol.Position{Line: line}
+			p.Selection = &protocol.Range{Start: at, End: at}
+		}
 		var res protocol.ShowDocumentResult
 		err := s.conn.Call(ctx, "window/showDocument", p, &res)
 		if err == nil && res.Success {
@@ -60,6 +61,19 @@ func (s *server) showDocument(u string, focus bool, line uint32, failed func()) 
 			s.push(failed)
 		}
 	})
+}
+
+// lineWithin is the line, or the last one of the file: a change can begin behind
+// it, and Neovim 0.12 answers a line that is not there with an error at a prompt.
+func lineWithin(u string, line uint32) uint32 {
+	if line == 0 {
+		return 0
+	}
+	text, err := readPrivate(pathOf(u))
+	if err != nil {
+		return 0
+	}
+	return min(line, uint32(strings.Count(strings.TrimSuffix(text, "\n"), "\n")))
 }
 
 // review shows an approval's document because a person asked for it. By its
