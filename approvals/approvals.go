@@ -5,7 +5,9 @@
 // It knows no process and no protocol and has no clock of its own: the wire of
 // the agent is session/claude's, the editor's is lsp's, and time, ids and file
 // reads are handed in. Texts are UTF-8 Go strings with the line ends of the
-// file they stand for; raw tool input is JSON text, kept byte for byte.
+// file they stand for; raw tool input is JSON text, kept byte for byte. The
+// only goroutine is a journal's: OpenJournal starts it, it blocks on the disk,
+// and Close ends it.
 package approvals
 
 import (

@@ -197,7 +197,7 @@ func (d *Desk) insert(e *entry) {
 		r.Input = recordInput(e.a.Request.Input)
 	}
 	if err := d.record(r); err != nil {
-		e.a.Notes = append(slices.Clone(e.a.Notes), Note{Text: unrecorded(err), Warning: true})
+		e.a.Notes = append(slices.Clone(e.a.Notes), Note{Text: "Nothing is recorded, and so nothing can be allowed, as long as the journal cannot be written: " + err.Error() + ".", Warning: true})
 	}
 	d.byID[e.a.ID] = e
 	d.byRequest[e.a.Request.ID] = append(d.byRequest[e.a.Request.ID], e)
@@ -226,7 +226,7 @@ func (d *Desk) settle(e *entry, next Approval, r Record) (Approval, error) {
 		if next.State == Allowed {
 			return e.a, &RefusedError{ID: e.a.ID, Reason: unrecorded(err)}
 		}
-		next.Notes = append(slices.Clone(next.Notes), Note{Text: unrecorded(err), Warning: true})
+		next.Notes = append(slices.Clone(next.Notes), Note{Text: "This was decided, but could not be recorded: " + err.Error() + ".", Warning: true})
 	}
 	d.pending.Remove(e.place)
 	d.byRequest[next.Request.ID] = slices.DeleteFunc(d.byRequest[next.Request.ID], func(o *entry) bool { return o == e })

@@ -161,6 +161,33 @@ func TestQuestionDocumentIsNotSpoofed(t *testing.T) {
 	}
 }
 
+func FuzzQuestionDocument(f *testing.F) {
+	d, _, err := newQuestion(jsonRequest("AskUserQuestion", twoQuestions))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(twoQuestions, d.Text())
+	f.Add(twoQuestions, strings.Replace(d.Text(), "[ ]", "[x]", 1))
+	f.Add(oneQuestion, "## 1. Which color?\n- [x] Red — warm\n- [ ] Blue — cold\nOther: x\nNotes: y")
+	f.Fuzz(func(t *testing.T, input, text string) {
+		d, _, err := newQuestion(jsonRequest("AskUserQuestion", input))
+		if err != nil {
+			return
+		}
+		if _, err := d.Amend(d.Text()); err == nil {
+			t.Fatalf("answered by leaving it alone: %q", d.Text())
+		}
+		am, err := d.Amend(text)
+		if err != nil {
+			return
+		}
+		a := Approval{State: Allowed, Request: Request{Tool: "AskUserQuestion"}, Result: allow(am.Input)}
+		if err := a.wellFormed(); err != nil {
+			t.Fatalf("%q: %v", am.Input, err)
+		}
+	})
+}
+
 func TestPlan(t *testing.T) {
 	const plan = `{"plan":"# The plan\n1. edit","planFilePath":"/p.md"}`
 	for name, c := range map[string]struct {

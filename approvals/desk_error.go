@@ -74,7 +74,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("nothing was decided about %s: %s", e.ID, e.Reason)
 }
 
-// unrecorded says that the journal does not take a decision.
+// unrecorded is why nothing is allowed while the journal takes no records.
 func unrecorded(err error) string {
 	return "it cannot be recorded, and nothing is allowed unrecorded: " + err.Error()
 }

@@ -255,7 +255,10 @@ func TestStagedDocumentIsNotTrusted(t *testing.T) {
 		b := newBench(t)
 		a := b.Register(b.bash("ls"))
 		os.WriteFile(a.Staged.Path, []byte("rm x\n"), 0o600)
-		got, _, err := b.Settle(a.ID, Decision{Allow: true, By: me})
+		got, notes, err := b.Settle(a.ID, Decision{Allow: true, By: me})
+		if len(notes) != 1 || !strings.Contains(notes[0].Text, "+1 −1") {
+			t.Errorf("notes %v", notes)
+		}
 		if err != nil || !got.Amended || !strings.Contains(got.Amendment, "+rm x") {
 			t.Errorf("a change of the staged document is not told: %+v, %v", got, err)
 		}

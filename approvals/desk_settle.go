@@ -117,14 +117,19 @@ func (d *Desk) allow(a Approval, dec Decision) (Approval, []Note, error) {
 		return refuse(err)
 	}
 	next.State, next.Result = Allowed, allow(am.Input, permissions...)
+	notes := am.Notes
 	if am.Amended {
 		next.Amendment = amendmentDiff(a, text)
+		if dec.Text == nil && a.Surface != SurfaceQuestion {
+			added, removed := diff.Count(diff.Lines(a.Document.Text(), text))
+			notes = append(slices.Clone(notes), Note{Text: fmt.Sprintf("What lies in the staged document was allowed; it is not what was proposed (+%d −%d lines).", added, removed)})
+		}
 		r.Diff = next.Amendment
 		if len(am.Input) <= maxInput {
 			r.Input = recordInput(am.Input)
 		}
 	}
-	return d.commit(a, next, r, am.Notes)
+	return d.commit(a, next, r, notes)
 }
 
 // commit settles the approval if it is still pending. Its staged document

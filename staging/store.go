@@ -182,6 +182,9 @@ func (s *Store) stage(id, name, content string) (Print, error) {
 	}
 	if err != nil {
 		dir.Remove(temp)
+		if fresh {
+			proposed.Remove(id)
+		}
 		return Print{}, err
 	}
 	return printOf(fi, content), nil
