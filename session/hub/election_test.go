@@ -34,6 +34,12 @@ func peerProcess(args []string) error {
 		fmt.Println(at.PID)
 		_, err = io.Copy(io.Discard, os.Stdin)
 		return err
+	case "reconnect": // ROOT: says that it is up, and connects when told to
+		fmt.Println("up")
+		if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+			return err
+		}
+		return peerProcess([]string{"connect", args[1]})
 	case "settle": // ROOT OUT
 		return settlingPeer(args[1], args[2])
 	}
@@ -256,6 +262,58 @@ func TestOtherVersion(t *testing.T) {
 		}
 		return true
 	})
+}
+
+// A front end whose program was replaced on disk still starts its own version,
+// and what it had open is not kept open by the hub.
+func TestReplacedProgram(t *testing.T) {
+	w := newWorld(t, writeOne)
+	exe := copyOf(t)
+	r, leaked, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command(exe, "peer", "reconnect", w.root)
+	cmd.Stderr = os.Stderr
+	cmd.ExtraFiles = []*os.File{leaked, leaked, leaked}
+	in, _ := cmd.StdinPipe()
+	out, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	leaked.Close()
+	lines := bufio.NewReader(out)
+	if _, err := lines.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(exe); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(exe, []byte("#!/bin/false\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(in, "go\n")
+	line, err := lines.ReadString('\n')
+	if pid, _ := strconv.Atoi(strings.TrimSpace(line)); err != nil || pid == 0 {
+		t.Errorf("the front end is at the hub %q, %v", line, err)
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	// The hub still runs; the pipe has no writer all the same.
+	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the pipe: %v", err)
+	}
+	rec, err := readRecord(w.places().state)
+	if err != nil || rec.ended() {
+		t.Fatalf("the hub has ended: %+v, %v", rec, err)
+	}
+	if err := syscall.Kill(rec.PID, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	w.waitFor("the hub's end", func() bool { return hasEnded(w.places().state) })
 }
 
 // What lies at the socket's place and is not ours is never taken away.

@@ -77,7 +77,7 @@ func (f *front) admitted(name string, m method) error {
 	if !m.early && !f.attached {
 		return rpc.Errorf(rpc.InvalidRequest, "%s before %s", name, MethodAttach)
 	}
-	if f.hub.ending {
+	if f.hub.ending && name != MethodStop {
 		return errEnding
 	}
 	return nil
@@ -96,9 +96,19 @@ func (f *front) forbid(name string, params jsontext.Value, why error) error {
 	var id IDParams
 	_ = rpc.Decode(params, &id)
 	text := fmt.Sprintf("refused %s: %v, and an agent cannot settle its own approvals", name, why)
-	f.hub.log.Warn("a decision was refused", zap.String("method", name), zap.Int("pid", f.peer.pid), zap.Error(why))
-	f.hub.refused(id.ID, text, f.by(name, ""))
-	f.hub.report(true, text, id.ID)
+	f.hub.mu.Lock()
+	f.hub.refusals++
+	n := f.hub.refusals
+	f.hub.mu.Unlock()
+	// Whoever tries for ever shall neither fill the disk nor bury the person.
+	told := n&(n-1) == 0
+	if told || n <= 1000 {
+		f.hub.log.Warn("a decision was refused", zap.String("method", name), zap.Int("pid", f.peer.pid), zap.Error(why), zap.Int("refusals", n))
+		f.hub.refused(id.ID, text, f.by(name, ""))
+	}
+	if told || n <= 10 {
+		f.hub.report(true, text, id.ID)
+	}
 	return rpc.Errorf(CodeForbidden, "%s", text)
 }
 

@@ -59,6 +59,7 @@ type hub struct {
 	mu        sync.Mutex
 	fronts    map[*front]struct{}
 	strangers int // connections that are being refused
+	refusals  int // decisions refused to agents
 	settings  session.Settings
 	waiting   map[string]bool // ids of pending approvals
 	state     session.State   // of the session
@@ -86,8 +87,12 @@ func newHub(r record, log *zap.Logger) *hub {
 	}
 }
 
-// maxFronts bounds the connections of a hub: no person has as many front ends.
-const maxFronts = 200
+// Bounds of what front ends can make a hub hold: no person has as many, and none
+// that reads leaves as many bytes waiting.
+const (
+	maxFronts = 200
+	maxQueued = 32 << 20
+)
 
 // accept takes front ends until the listener is closed. Whatever else keeps it
 // from taking one, such as too many open files, is waited out: ending the hub
@@ -133,7 +138,7 @@ func (h *hub) admit(ctx context.Context, c *net.UnixConn) {
 		return
 	}
 	h.fronts[f] = struct{}{}
-	f.conn = rpc.NewConn(ctx, c, f, rpc.Options{Name: f.name, Log: h.log, Grace: time.Second})
+	f.conn = rpc.NewConn(ctx, c, f, rpc.Options{Name: f.name, Log: h.log, Grace: time.Second, MaxQueued: maxQueued})
 	h.mu.Unlock()
 	h.left.Go(func() {
 		<-f.conn.Done()

@@ -52,6 +52,9 @@ func Main(ctx context.Context, args []string, o RunOptions) error {
 	if o.Root == "" {
 		return errors.New("hub: -root is missing")
 	}
+	// A hub lives longer than whoever started it: what that one had open and
+	// did not mean to hand on must not stay open because of the hub.
+	dropInherited(*readyFD)
 	var pipe io.WriteCloser
 	if *readyFD > 2 {
 		pipe = os.NewFile(uintptr(*readyFD), "ready")

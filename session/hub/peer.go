@@ -26,7 +26,8 @@ const maxAncestors = 1000
 // and orphans of theirs come back to it where the system lets it adopt them.
 // It is asked when the peer connects and again for each decision: what was
 // re-parented since was seen before, and a pid that is another process's by now
-// is not believed.
+// is not believed. Beyond that is what another program does at an agent's
+// asking: a job scheduler, a terminal multiplexer, an editor's own socket.
 func (p peer) mayDecide(hub int) error {
 	if p.pid == 0 || p.pid == hub {
 		return nil

@@ -19,7 +19,7 @@ func start(ctx context.Context, p places, o ConnectOptions) (held bool, err erro
 	}
 	command := o.Executable
 	if len(command) == 0 {
-		exe, err := os.Executable()
+		exe, err := ownExecutable()
 		if err != nil {
 			return false, fmt.Errorf("the hub cannot be started: %w", err)
 		}
@@ -30,6 +30,9 @@ func start(ctx context.Context, p places, o ConnectOptions) (held bool, err erro
 		args = append(args, "--"+flagStorage, o.Settings.Storage)
 	}
 	cmd := exec.Command(command[0], args...)
+	if path, err := os.Executable(); err == nil && len(o.Executable) == 0 {
+		cmd.Args[0] = path // how it shows in the list of processes
+	}
 	cmd.Dir = p.state // not the workspace: the hub must not keep a folder from being removed
 	detach(cmd)
 	ours, theirs, fd, err := readyPipe(cmd)

@@ -50,6 +50,17 @@ func readyPipe(cmd *exec.Cmd) (ours, theirs *os.File, fd int, err error) {
 	return ours, theirs, 3, nil
 }
 
+// dropInherited closes what this process inherited beside its standard streams
+// and keep. What it has opened itself is marked to be closed on exec.
+func dropInherited(keep int) {
+	for fd := 3; fd < 1024; fd++ {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if err == nil && flags&unix.FD_CLOEXEC == 0 && fd != keep {
+			_ = unix.Close(fd)
+		}
+	}
+}
+
 // ignoreSignals: a hub's peers and its terminal may go at any time.
 func ignoreSignals() { signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP) }
 

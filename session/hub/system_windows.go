@@ -34,6 +34,9 @@ func detach(cmd *exec.Cmd) {
 // hub.json instead.
 func readyPipe(*exec.Cmd) (ours, theirs *os.File, fd int, err error) { return nil, nil, 0, nil }
 
+// dropInherited: nothing is inherited here but the standard streams.
+func dropInherited(int) {}
+
 func ignoreSignals() {}
 
 func killGroup(pid int) {

@@ -3,6 +3,7 @@ package hub
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"sync"
 )
@@ -30,7 +31,7 @@ var version = sync.OnceValue(func() string {
 	if revision == "" {
 		revision = "dev"
 	}
-	exe, err := os.Executable()
+	exe, err := ownExecutable()
 	if err != nil {
 		return revision
 	}
@@ -43,3 +44,15 @@ var version = sync.OnceValue(func() string {
 })
 
 func init() { version() }
+
+// ownExecutable is the very file that this process runs. On Linux that is so
+// even when another build lies at its path by now, or nothing.
+func ownExecutable() (string, error) {
+	const self = "/proc/self/exe"
+	if runtime.GOOS == "linux" {
+		if _, err := os.Stat(self); err == nil {
+			return self, nil
+		}
+	}
+	return os.Executable()
+}
