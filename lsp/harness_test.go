@@ -239,10 +239,11 @@ func (h *fakeHub) Close() error             { return nil }
 // A bench is a server between a test's editor and a fake hub. Everything on it
 // runs in one synctest bubble, so that its time is the test's.
 type bench struct {
-	t    *testing.T
-	dir  string
-	hub  *fakeHub
-	conn *rpc.Conn
+	t      *testing.T
+	dir    string
+	hub    *fakeHub
+	silent bool
+	conn   *rpc.Conn
 
 	connects  []hub.ConnectOptions
 	storages  []string
@@ -268,7 +269,7 @@ type benchOptions struct {
 	noRoot  bool
 	options string // initializationOptions
 	connect func(b *bench, n int) (Hub, hub.AttachResult, error)
-	dir     string
+	silent  bool // the editor does not answer workspace/configuration
 }
 
 // neovim is enough of what Neovim 0.10 says of itself.
@@ -295,7 +296,7 @@ func run(t *testing.T, o benchOptions, f func(t *testing.T, b *bench)) {
 
 func newBench(t *testing.T, dir string, o benchOptions) *bench {
 	b := &bench{
-		t: t, dir: dir, served: make(chan error, 1), versions: map[string]int32{}, texts: map[string]string{},
+		t: t, dir: dir, silent: o.silent, served: make(chan error, 1), versions: map[string]int32{}, texts: map[string]string{},
 		answer: map[string]func(string) string{
 			"window/showDocument":            func(string) string { return `{"success":true}` },
 			"workspace/applyEdit":            func(string) string { return `{"applied":true}` },
@@ -374,6 +375,9 @@ func (h *benchHandler) Request(method string, params jsontext.Value) func(contex
 	h.log = append(h.log, message{method: method, params: string(params), call: true})
 	answer := h.answer[method]
 	h.mu.Unlock()
+	if h.silent && method == "workspace/configuration" {
+		return func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }
+	}
 	if answer == nil {
 		return nil
 	}

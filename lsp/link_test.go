@@ -1,0 +1,209 @@
+package lsp
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/approvals"
+	"countersign/session/hub"
+)
+
+func TestConnecting(t *testing.T) {
+	run(t, benchOptions{options: `{"permissionMode":"plan"}`}, func(t *testing.T, b *bench) {
+		if len(b.connects) != 1 {
+			t.Fatalf("%d connects", len(b.connects))
+		}
+		o := b.connects[0]
+		if o.Root != b.dir || o.Name != "Neovim 0.10.4" || !o.Watch || !o.Start || o.Settings.PermissionMode != "plan" {
+			t.Errorf("connect: %+v", o)
+		}
+	})
+}
+
+// Approvals that wait already are announced in one message.
+func TestPendingAtTheStart(t *testing.T) {
+	run(t, benchOptions{connect: func(b *bench, _ int) (Hub, hub.AttachResult, error) {
+		for i := range 3 {
+			id := fmt.Sprintf("wait-%d", i)
+			b.hub.approvals[id] = hub.Approval{ID: id, Tool: "Bash", Title: "Bash: ls " + id, State: approvals.Pending, Surface: approvals.SurfacePanel, Since: time.Now()}
+			b.hub.order = append(b.hub.order, id)
+		}
+		return b.hub, b.hub.attached(), nil
+	}}, func(t *testing.T, b *bench) {
+		contains(t, "messages", b.messages(), "3 3 requests wait: Bash: ls wait-0; Bash: ls wait-1; Bash: ls wait-2. Review them with a code action.")
+	})
+}
+
+func TestAHubThatDoesNotStart(t *testing.T) {
+	run(t, benchOptions{connect: func(b *bench, n int) (Hub, hub.AttachResult, error) {
+		if n == 0 {
+			return nil, hub.AttachResult{}, errors.New("the socket belongs to another user")
+		}
+		return b.hub, b.hub.attached(), nil
+	}}, func(t *testing.T, b *bench) {
+		contains(t, "messages", b.messages(), "1 Countersign cannot reach its hub: the socket belongs to another user")
+		// The server goes on; what needs the hub tries again.
+		contains(t, "code actions", b.codeActions("file:///x", ""), "Countersign: new prompt")
+		b.mustCommand("countersign.status", "")
+		contains(t, "messages", b.messages(), "3 Countersign is connected to its hub again.")
+	})
+}
+
+// A hub that was killed decides nothing; the next one does not know what the
+// first held, and a save says so.
+func TestALostHub(t *testing.T) {
+	run(t, benchOptions{connect: func(b *bench, n int) (Hub, hub.AttachResult, error) {
+		if n == 0 {
+			return b.hub, b.hub.attached(), nil
+		}
+		if !b.connects[n].Start {
+			return nil, hub.AttachResult{}, hub.ErrNotRunning
+		}
+		second := &fakeHub{t: b.t, root: b.dir, store: b.hub.store, events: make(chan hub.Event, 8), approvals: map[string]hub.Approval{}}
+		return second, second.attached(), nil
+	}}, func(t *testing.T, b *bench) {
+		a := b.hub.propose("req-00000001", "a.txt", was, is)
+		b.open(a.StagedURI)
+		b.wait(time.Second)
+		b.hub.lose()
+		b.wait(time.Minute)
+		contains(t, "messages", b.messages(), "2 Countersign lost its hub (killed). Nothing was decided")
+		if n := len(b.connects); n < 3 || n > 20 {
+			t.Errorf("%d attempts in a minute", n)
+		}
+		for _, o := range b.connects[1:] {
+			if o.Start {
+				t.Errorf("started a hub without need: %+v", o)
+			}
+		}
+		contains(t, "still shown", b.diagnostics(a.StagedURI), "The agent asks: Edit a.txt")
+		b.save(a.StagedURI)
+		contains(t, "messages", b.messages(), "Countersign is connected to its hub again.")
+		contains(t, "messages", b.messages(), "1 Nothing was decided about Edit a.txt")
+		contains(t, "diagnostics", b.diagnostics(a.StagedURI), "the hub that held it is gone")
+		if got := b.settles(); len(got) != 0 {
+			t.Errorf("settled: %+v", got)
+		}
+	})
+}
+
+// When only the connection broke, the approvals are still there afterwards.
+func TestAConnectionThatBreaks(t *testing.T) {
+	run(t, benchOptions{connect: func(b *bench, n int) (Hub, hub.AttachResult, error) {
+		if n > 0 {
+			b.hub.events = make(chan hub.Event, 8)
+		}
+		return b.hub, b.hub.attached(), nil
+	}}, func(t *testing.T, b *bench) {
+		a := b.hub.propose("req-00000001", "a.txt", was, is)
+		b.open(a.StagedURI)
+		b.wait(time.Second)
+		b.hub.lose()
+		b.wait(time.Second)
+		contains(t, "messages", b.messages(), "connected to its hub again")
+		b.save(a.StagedURI)
+		if got := b.settles(); len(got) != 1 || !got[0].Allow {
+			t.Errorf("settled: %+v", got)
+		}
+	})
+}
+
+// An editor started in a staged document names no root: its hub is found from
+// the path alone, and takes the prompts as well.
+func TestStartedInAStagedDocument(t *testing.T) {
+	run(t, benchOptions{noRoot: true}, func(t *testing.T, b *bench) {
+		if len(b.connects) != 0 {
+			t.Fatalf("connected before it was clear where: %+v", b.connects)
+		}
+		a := b.hub.propose("req-00000001", "a.txt", was, is)
+		<-b.hub.events // nobody is attached
+		b.open(a.StagedURI)
+		if len(b.storages) != 1 || b.storages[0] != b.hub.store.Dir() {
+			t.Fatalf("storages: %v", b.storages)
+		}
+		contains(t, "diagnostics", b.diagnostics(a.StagedURI), "The agent asks: Edit a.txt")
+		b.wait(time.Second)
+		b.save(a.StagedURI)
+		if got := b.settles(); len(got) != 1 || !got[0].Allow {
+			t.Errorf("settled: %+v", got)
+		}
+		b.mustCommand("countersign.send", `{"text":"go on"}`)
+		if len(b.connects) != 1 {
+			t.Errorf("connects: %+v", b.connects)
+		}
+	})
+}
+
+// A staged document of another workspace goes to the hub that owns it.
+func TestAStagedDocumentOfAnotherHub(t *testing.T) {
+	var other *fakeHub
+	run(t, benchOptions{connect: func(b *bench, n int) (Hub, hub.AttachResult, error) {
+		if n == 0 {
+			return b.hub, b.hub.attached(), nil
+		}
+		return other, other.attached(), nil
+	}}, func(t *testing.T, b *bench) {
+		dir := filepath.Join(b.dir, "elsewhere")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		other = newFakeHub(t, dir)
+		a := other.propose("req-00000001", "a.txt", was, is)
+		<-other.events
+		b.open(a.StagedURI)
+		if len(b.storages) != 1 || b.storages[0] != other.store.Dir() {
+			t.Fatalf("storages: %v", b.storages)
+		}
+		b.wait(time.Second)
+		b.save(a.StagedURI)
+		if got := b.settles(); len(got) != 0 {
+			t.Errorf("the wrong hub settled: %+v", got)
+		}
+		if len(other.settles) != 1 {
+			t.Errorf("settled: %+v", other.settles)
+		}
+	})
+}
+
+func TestHubMessagesAreShown(t *testing.T) {
+	run(t, benchOptions{}, func(t *testing.T, b *bench) {
+		b.hub.say(hub.Message{Severity: "error", Text: "the agent\u202e ended"})
+		contains(t, "messages", b.messages(), "1 the agent<U+202E> ended")
+	})
+}
+
+// A front end that is going away does not leave a hub attached that it was
+// still connecting to.
+func TestTheEndWhileConnecting(t *testing.T) {
+
+	run(t, benchOptions{connect: func(b *bench, n int) (Hub, hub.AttachResult, error) {
+		time.Sleep(time.Second)
+		return b.hub, b.hub.attached(), nil
+	}}, func(t *testing.T, b *bench) {
+
+		b.end()
+		b.served <- nil
+	})
+}
+
+func TestForgottenSettledApprovals(t *testing.T) {
+	run(t, benchOptions{}, func(t *testing.T, b *bench) {
+		for i := range 3 * keptSettled {
+			a := hub.Approval{ID: fmt.Sprintf("id-%03d", i), Tool: "Bash", Title: "Bash: ls", State: approvals.Pending, Surface: approvals.SurfacePanel, Since: time.Now()}
+			b.hub.tell(a)
+			b.hub.endBy(a.ID, approvals.Allowed, approvals.By{FrontEnd: "command line", How: "command"}, "")
+		}
+		if _, err := b.command("countersign.allow", `{"id":"id-000"}`); err == nil || !strings.Contains(err.Error(), "no request") {
+			t.Errorf("the oldest: %v", err)
+		}
+		last := fmt.Sprintf("id-%03d", 3*keptSettled-1)
+		if _, err := b.command("countersign.allow", `{"id":"`+last+`"}`); err == nil || !strings.Contains(err.Error(), "it was allowed by command line") {
+			t.Errorf("the last: %v", err)
+		}
+	})
+}
