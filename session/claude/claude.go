@@ -103,6 +103,7 @@ type agent struct {
 	log       *zap.Logger
 	patience  patience
 	cmd       *exec.Cmd
+	group     group
 	out       *outbox
 	asked     requests
 	events    chan session.Event
@@ -193,8 +194,7 @@ func (a *agent) spawn(path string, args, env []string) (err error) {
 		Path: path, Args: append([]string{a.cmdName(path)}, args...), Env: env, Dir: a.dir,
 		Stdin: files[0], Stdout: files[3], Stderr: files[5],
 	}
-	ownGroup(a.cmd)
-	if err := startOwned(a.cmd); err != nil {
+	if a.group, err = startGroup(a.cmd); err != nil {
 		return err
 	}
 	files[0].Close()
@@ -240,7 +240,7 @@ func (a *agent) readEvents() {
 
 // wait is the waiter.
 func (a *agent) wait(stderrRead <-chan struct{}) {
-	err := waitAndKillGroup(a.cmd)
+	err := a.group.wait()
 	disown(a.cmd.Process.Pid)
 	close(a.exited)
 	a.out.fail(session.ErrGone)
@@ -351,12 +351,11 @@ func (a *agent) Close() error {
 			if a.endsWithin(a.patience.stdin) {
 				return
 			}
-			terminateGroup(a.cmd)
+			a.group.terminate()
 			if a.endsWithin(a.patience.term) {
 				return
 			}
-			killGroup(a.cmd)
-			a.cmd.Process.Kill()
+			a.group.kill()
 		}()
 	})
 	<-a.exited

@@ -156,7 +156,7 @@ func TestInputSurvivesByteForByte(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"behavior":"allow",` +
-		`"updatedInput":{"z":1.0e+400,"a":"\u00e9\ud800\/","FILE_PATH":"/x","file_path":"/y","n":-0},"updatedPermissions":[{"b":1,"a":[1.0]}]}}}`
+		`"updatedInput":` + input + `,"updatedPermissions":[{"b":1,"a":[1.0]}]}}}`
 	if string(out) != want {
 		t.Errorf("answer\n%s, want\n%s", out, want)
 	}
@@ -176,6 +176,11 @@ func TestAnswers(t *testing.T) {
 		if err != nil || string(got) != want {
 			t.Errorf("%s, %v; want %s", got, err, want)
 		}
+	}
+	// A request id cannot pass for the input's place.
+	odd := approvals.Result{Behavior: "allow", UpdatedInput: jsontext.Value(`{"a":1}`)}
+	if got, err := answer(`","updatedInput":{}`, odd); err != nil || string(got) != `{"type":"control_response","response":{"subtype":"success","request_id":"\",\"updatedInput\":{}","response":{"behavior":"allow","updatedInput":{"a":1}}}}` {
+		t.Errorf("%s, %v", got, err)
 	}
 	// A newline between tokens would end the line early and the CLI with it.
 	got, err := answer("r", approvals.Result{Behavior: "allow", UpdatedInput: jsontext.Value("{\n  \"a\": \"b\\n\"\n}")})

@@ -3,23 +3,22 @@ package claude
 import (
 	"errors"
 	"os"
-	"os/exec"
 
 	"golang.org/x/sys/unix"
 )
 
-// waitAndKillGroup waits for the process and ends what is left of its group.
-// The group is killed while its dead head is not reaped yet: until then no
-// other process or group can have its number.
-func waitAndKillGroup(cmd *exec.Cmd) error {
+// wait waits for the process and ends what is left of its group. The group is
+// killed while its dead head is not reaped yet: until then no other process or
+// group can have its number.
+func (g group) wait() error {
 	for {
-		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		err := unix.Waitid(unix.P_PID, g.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
 			break
 		}
 	}
-	killGroup(cmd)
-	return cmd.Wait()
+	g.kill()
+	return g.cmd.Wait()
 }
 
 // widen makes a pipe hold 1 MiB where the system allows it: lines with a whole

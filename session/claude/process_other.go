@@ -2,16 +2,7 @@
 
 package claude
 
-import (
-	"os"
-	"os/exec"
-)
+import "os"
 
-// waitAndKillGroup waits for the process and ends what is left of its group.
-func waitAndKillGroup(cmd *exec.Cmd) error {
-	err := cmd.Wait()
-	killGroup(cmd)
-	return err
-}
-
+// widen has nothing to do: pipes have one size here.
 func widen(*os.File) {}

@@ -37,13 +37,18 @@ func readNow(f *os.File, p []byte) (n int, err error) {
 	return 0, os.ErrDeadlineExceeded
 }
 
-// ownGroup puts the agent at the head of a process group, so that what it
-// starts can be ended with it.
-func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// A group is a process with all that it starts, as far as that stays with it.
+type group struct{ cmd *exec.Cmd }
 
-func terminateGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+// startGroup starts cmd at the head of a process group of its own.
+func startGroup(cmd *exec.Cmd) (group, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return group{cmd}, startOwned(cmd)
+}
 
-func killGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+func (g group) terminate() { syscall.Kill(-g.cmd.Process.Pid, syscall.SIGTERM) }
+
+func (g group) kill() { syscall.Kill(-g.cmd.Process.Pid, syscall.SIGKILL) }
 
 // exitSignal is the signal that ended a process, "" for none.
 func exitSignal(err *exec.ExitError) string {

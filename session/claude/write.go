@@ -1,6 +1,8 @@
 package claude
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -207,13 +209,36 @@ func controlRequest(id, subtype, mode string) ([]byte, error) {
 	return encode(&l)
 }
 
+// answer carries a result. The input, which may hold two versions of a file, is
+// put into the line as it is: it comes from the agent's own line or from the
+// desk, both of which have parsed it, and parsing it again would take longer
+// than all the rest of an answer. A newline between its tokens would end the
+// line early, and the CLI with it, so such an input takes the long way.
 func answer(requestID string, r approvals.Result) ([]byte, error) {
 	var l responseLine
 	l.Type = "control_response"
 	l.Response.Subtype = "success"
 	l.Response.RequestID = requestID
 	l.Response.Response = &r
-	return encode(&l)
+	input := r.UpdatedInput
+	if len(input) < 2 || input[0] != '{' || input[len(input)-1] != '}' || bytes.IndexByte(input, '\n') >= 0 || bytes.IndexByte(input, '\r') >= 0 {
+		return encode(&l)
+	}
+	r.UpdatedInput = jsontext.Value("{}")
+	frame, err := encode(&l)
+	if err != nil {
+		return nil, err
+	}
+	const member = `"updatedInput":{}`
+	head, tail, found := bytes.Cut(frame, []byte(member))
+	if !found {
+		return nil, errors.New("encode an answer: its input has no place")
+	}
+	line := make([]byte, 0, len(frame)+len(input)+1) // and its newline
+	line = append(line, head...)
+	line = append(line, member[:len(member)-2]...)
+	line = append(line, input...)
+	return append(line, tail...), nil
 }
 
 func refusal(requestID, why string) ([]byte, error) {
