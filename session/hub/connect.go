@@ -132,6 +132,11 @@ func attachTo(ctx context.Context, rec record, o ConnectOptions) (*Client, Attac
 	if err != nil {
 		return nil, AttachResult{}, err
 	}
+	return introduce(ctx, c, o)
+}
+
+// introduce attaches a connected client.
+func introduce(ctx context.Context, c *Client, o ConnectOptions) (*Client, AttachResult, error) {
 	params := AttachParams{Version: Version(), PID: os.Getpid(), Name: o.Name, Watch: o.Watch}
 	if len(o.Settings.Agent.Command) > 0 || o.Settings.ReviewEdits != "" {
 		params.Settings = &o.Settings

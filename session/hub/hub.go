@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -129,6 +130,11 @@ func (h *hub) admit(ctx context.Context, c *net.UnixConn) {
 		h.refuse(ctx, c, fmt.Errorf("this is the hub of another user: %w", err))
 		return
 	}
+	h.enter(ctx, c, p)
+}
+
+// enter makes a front end of a connection whose peer is known.
+func (h *hub) enter(ctx context.Context, c io.ReadWriteCloser, p peer) {
 	f := &front{hub: h, peer: p, name: fmt.Sprintf("process %d", p.pid), suspect: p.mayDecide(h.pid)}
 	h.mu.Lock()
 	if len(h.fronts) >= maxFronts {
