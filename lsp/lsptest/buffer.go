@@ -62,14 +62,14 @@ func (e *Editor) changeTo(b *Buffer, text string) {
 	for start < len(text) && start < len(b.Text) && text[start] == b.Text[start] {
 		start++
 	}
-	for start > 0 && !lineBreak(b.Text[start-1]) {
+	for start > 0 && b.Text[start-1] != '\n' {
 		start-- // whole lines, so that no code point and no \r\n is cut
 	}
 	tail := 0
 	for tail < len(text)-start && tail < len(b.Text)-start && text[len(text)-1-tail] == b.Text[len(b.Text)-1-tail] {
 		tail++
 	}
-	for tail > 0 && !lineBreak(b.Text[len(b.Text)-1-tail]) {
+	for tail > 0 && b.Text[len(b.Text)-1-tail] != '\n' {
 		tail--
 		if len(b.Text)-1-tail < start {
 			break
@@ -80,8 +80,6 @@ func (e *Editor) changeTo(b *Buffer, text string) {
 	}
 	e.change(b, start, len(b.Text)-tail, text[start:len(text)-tail])
 }
-
-func lineBreak(c byte) bool { return c == '\n' }
 
 func (e *Editor) willSave(b *Buffer, reason int) {
 	if !e.wantsWill || reason == 0 {
@@ -150,33 +148,34 @@ func (e *Editor) load(path string) (*Buffer, bool, error) {
 	return b, true, nil
 }
 
-// closeNow unloads a buffer, and tells the server at once or when the kind does.
-func (e *Editor) closeNow(b *Buffer) {
+// close unloads a buffer and tells the server when the kind does.
+func (e *Editor) close(b *Buffer) {
+	delay := e.kind.closeDelay
+	if b.Shown && e.kind.apiClose > 0 {
+		delay = max(delay, e.kind.apiClose-time.Since(b.openedAt))
+	}
+	e.closeAfter(b, delay)
+}
+
+// closeAfter unloads a buffer and tells the server after a while.
+func (e *Editor) closeAfter(b *Buffer, delay time.Duration) {
 	delete(e.buffers, b.URI)
 	e.order = slices.DeleteFunc(e.order, func(u string) bool { return u == b.URI })
 	if e.preview == b.URI {
 		e.preview = ""
 	}
-	if e.current == b.URI {
-		e.current = ""
-	}
-	if !b.Open {
-		return
-	}
-	delay := e.kind.closeDelay
-	if b.Shown && e.kind.apiClose > 0 {
-		delay = max(delay, e.kind.apiClose-time.Since(b.openedAt))
-	}
-	if delay <= 0 {
+	switch {
+	case !b.Open:
+	case delay <= 0:
 		e.didClose(b)
-		return
+	default:
+		e.later(delay, func() {
+			// Opened again meanwhile: the editor never says that it was closed.
+			if e.buffers[b.URI] == nil {
+				e.didClose(b)
+			}
+		})
 	}
-	e.later(delay, func() {
-		if again := e.buffers[b.URI]; again != nil && again.Open {
-			return // opened again meanwhile: the editor never said that it was closed
-		}
-		e.didClose(b)
-	})
 }
 
 func language(path string) string {

@@ -51,13 +51,11 @@ type Editor struct {
 	conn        *rpc.Conn
 	buffers     map[string]*Buffer // by URI
 	order       []string           // URIs in the order of their first opening
-	current     string             // URI of the buffer in front
 	preview     string             // URI in the preview tab
 	enc         protocol.PositionEncodingKind
 	incremental bool
 	wantsWill   bool
 	wantsText   bool
-	commands    []string
 	diagnostics map[string][]protocol.Diagnostic
 	quitting    bool
 
@@ -75,7 +73,6 @@ type Buffer struct {
 	Hidden    bool // loaded, in no window
 	Shown     bool // opened by showDocument
 	openedAt  time.Time
-	closes    int // counts closings, so that a late didClose knows whether it is still wanted
 }
 
 // Dirty reports whether the buffer has unsaved changes.
@@ -116,9 +113,6 @@ func (e *Editor) connect(ctx context.Context, stream io.ReadWriteCloser) error {
 				WillSave bool           `json:"willSave"`
 				Save     jsontext.Value `json:"save"`
 			} `json:"textDocumentSync"`
-			ExecuteCommandProvider struct {
-				Commands []string `json:"commands"`
-			} `json:"executeCommandProvider"`
 		} `json:"capabilities"`
 	}
 	if err := conn.Call(ctx, "initialize", params, &res); err != nil {
@@ -133,7 +127,6 @@ func (e *Editor) connect(ctx context.Context, stream io.ReadWriteCloser) error {
 	e.incremental = res.Capabilities.TextDocumentSync.Change == 2
 	e.wantsWill = res.Capabilities.TextDocumentSync.WillSave && e.kind.willSave
 	e.wantsText = strings.Contains(string(res.Capabilities.TextDocumentSync.Save), "true")
-	e.commands = res.Capabilities.ExecuteCommandProvider.Commands
 	e.notify("initialized", map[string]any{})
 	for _, u := range e.order {
 		if b := e.buffers[u]; b != nil {

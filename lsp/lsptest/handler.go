@@ -18,14 +18,6 @@ type handler Editor
 
 func unmarshal(raw jsontext.Value, v any) error { return json.Unmarshal(raw, v) }
 
-// unmarshalInto decodes an object; a bare list (of MarkedStrings) leaves s empty.
-func unmarshalInto(raw jsontext.Value, v any, _ *string) error {
-	if raw.Kind() != '{' {
-		return nil
-	}
-	return json.Unmarshal(raw, v)
-}
-
 // Notify takes what the server tells.
 func (h *handler) Notify(method string, params jsontext.Value) {
 	e := (*Editor)(h)
@@ -198,10 +190,7 @@ func (e *Editor) applyEdit(params jsontext.Value) (any, error) {
 			}
 			_ = os.Remove(pathOf(c.URI))
 			if b := e.buffers[c.URI]; b != nil && e.kind.deletes == deleteCloses {
-				delay := e.kind.apiClose
-				e.kind.apiClose = 0
-				e.closeNow(b)
-				e.kind.apiClose = delay
+				e.closeAfter(b, 0)
 			}
 		default:
 			return map[string]any{"applied": false, "failureReason": "not understood: " + c.Kind}, nil

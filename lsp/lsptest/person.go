@@ -3,6 +3,7 @@ package lsptest
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -38,7 +39,7 @@ func (e *Editor) open(path string, shown bool) error {
 	}
 	if fresh && e.kind.previewTab && shown {
 		if old := e.buffers[e.preview]; old != nil && !old.Dirty() {
-			e.closeNow(old)
+			e.close(old)
 		}
 		e.preview = b.URI
 	}
@@ -47,7 +48,6 @@ func (e *Editor) open(path string, shown bool) error {
 		e.didOpen(b)
 	}
 	b.Hidden = false
-	e.current = b.URI
 	return nil
 }
 
@@ -128,7 +128,7 @@ func (e *Editor) SaveAs(path, other string) error {
 			e.didSave(b, said)
 		case saveAsOldMove:
 			e.didSave(b, said)
-			e.closeNow(b)
+			e.close(b)
 			return e.open(other, false)
 		case saveAsNew:
 			if err := e.open(other, false); err != nil {
@@ -147,7 +147,7 @@ func (e *Editor) Close(path string) error {
 		if b.Dirty() && e.kind.dirtyRevert {
 			e.changeTo(b, b.Disk)
 		}
-		e.closeNow(b)
+		e.close(b)
 		return nil
 	})
 }
@@ -165,12 +165,7 @@ func (e *Editor) SaveAndClose(path string) error {
 	}
 	time.Sleep(time.Millisecond)
 	return e.with(path, func(b *Buffer) error {
-		if b.Open {
-			delay := e.kind.apiClose
-			e.kind.apiClose = 0
-			e.closeNow(b)
-			e.kind.apiClose = delay
-		}
+		e.closeAfter(b, e.kind.closeDelay)
 		return nil
 	})
 }
@@ -192,10 +187,7 @@ func (e *Editor) FlashSaveClose(path string, closeFirst bool) error {
 		if !closeFirst {
 			e.didSave(b, said)
 		}
-		delay := e.kind.closeDelay
-		e.kind.closeDelay = 0
-		e.closeNow(b)
-		e.kind.closeDelay = delay
+		e.closeAfter(b, 0)
 		if closeFirst {
 			e.didSave(b, said)
 		}
@@ -211,35 +203,31 @@ func (e *Editor) Hide(path string) error {
 			b.Hidden = true
 			return nil
 		}
-		e.closeNow(b)
+		e.close(b)
 		return nil
 	})
 }
 
 // Reload reads the file again, throwing changes away (:e!, revert).
 func (e *Editor) Reload(path string) error {
-	gap, err := time.Duration(0), error(nil)
-	err = e.with(path, func(b *Buffer) error {
-		fresh := Buffer{Path: path}
-		old := e.buffers[b.URI]
-		delete(e.buffers, b.URI)
-		read, _, err := e.load(path)
-		e.buffers[b.URI] = old
+	gap := time.Duration(0)
+	err := e.with(path, func(b *Buffer) error {
+		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		fresh.Text = read.Text
+		text := string(data)
 		switch e.kind.reload {
 		case docCloseOpen:
 			e.didClose(b)
-			b.Text, b.Disk = fresh.Text, fresh.Text
 			gap = 3 * time.Millisecond
+			b.Text = text
 		case docChange:
-			if b.Text != fresh.Text {
-				e.changeTo(b, fresh.Text)
+			if b.Text != text {
+				e.changeTo(b, text)
 			}
-			b.Disk = fresh.Text
 		}
+		b.Disk = text
 		return nil
 	})
 	return e.reopen(path, gap, err)
@@ -341,7 +329,8 @@ func (e *Editor) Hover(ctx context.Context, path string, line uint32) (string, e
 	var markup struct {
 		Value string `json:"value"`
 	}
-	return markup.Value, unmarshalInto(res.Contents, &markup, &markup.Value)
+	err = unmarshal(res.Contents, &markup)
+	return markup.Value, err
 }
 
 // Lenses asks for the code lenses of a document and gives their titles.
