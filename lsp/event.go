@@ -80,8 +80,9 @@ type Verdict struct {
 	ID   string
 	Rule Rule   // the rule that decided or refused
 	Text string // for VerdictAllow, VerdictKept and VerdictInert: the content on disk; for RuleUnreadable: the error
-	// Again: this document got the same answer for the same rule before, so the
-	// person has been told (an autosave comes every second).
+	// Again: a save that an editor may well repeat every second (it kept the
+	// text, or was an autosave) got the same answer on this document before, so
+	// the person has been told.
 	Again bool
 }
 

@@ -39,6 +39,8 @@ type Gestures struct {
 	lastSave   time.Time  // of any document
 	saves      lately     // didSave
 	appeared   lately     // shown by the server, or staged and opened
+	shows      lately     // shown by the server
+	previews   bool       // see HasPreviewTabs
 	forgotten  []*watched // settled and no longer open, oldest first
 }
 
@@ -70,6 +72,8 @@ type watched struct {
 	seq     int // order of staging
 
 	open     bool      // the editor has it open
+	openedAt time.Time // when it was last opened
+	touched  bool      // changed since then
 	opened   bool      // the editor had it open at some time
 	closedAt time.Time // when it was last closed
 	aside    bool      // the server does not open it by itself
@@ -143,6 +147,11 @@ func NewGestures(s GestureSettings) *Gestures {
 // settings in force when they come due.
 func (g *Gestures) Configure(s GestureSettings) { g.set = s }
 
+// HasPreviewTabs says that in this client a document which the server shows takes
+// the place of the one shown before it, and that closes are told minutes late:
+// VS Code with a client that leaves showDocument to it.
+func (g *Gestures) HasPreviewTabs() { g.previews = true }
+
 // Suspected reports whether saves of this client mean amend because of their rhythm.
 func (g *Gestures) Suspected() bool {
 	return g.rhythm.suspected && g.set.SaveMeans == "allow" && !g.set.SaveMeansSet
@@ -196,6 +205,7 @@ func (g *Gestures) Handle(now time.Time, ev Event) []Verdict {
 			// It comes to the front again: keys may be under way as at an opening.
 			g.arm(w, now, true)
 		}
+		g.shows.note(w.uri, now)
 		g.appear(w.uri, now)
 	case EventOpened:
 		out = g.openedNow(now, w)
@@ -371,7 +381,7 @@ func (g *Gestures) openedNow(now time.Time, w *watched) []Verdict {
 		g.drop(w)
 		out = append(out, g.say(w, VerdictRefused, RuleReopened, ""))
 	}
-	w.open, w.opened = true, true
+	w.open, w.opened, w.openedAt, w.touched = true, true, now, false
 	w.times.clear()
 	delete(g.dirty, w.uri)
 	g.arm(w, now, true)
@@ -389,7 +399,7 @@ func (g *Gestures) changed(now time.Time, w *watched) {
 	if !w.open {
 		return
 	}
-	g.dirty[w.uri] = w
+	g.dirty[w.uri], w.touched = w, true
 	if now.Sub(w.armedAt) < g.set.ArmDelay {
 		// Typing that began before anyone could have read the document goes on:
 		// the delay counts from its end.
@@ -420,7 +430,9 @@ func (g *Gestures) closed(now time.Time, w *watched) []Verdict {
 		// Saved and closed in one go: the save decides.
 	default:
 		w.closing = true
-		w.replaced = g.appeared.other(w.uri, now, g.set.CloseGrace)
+		w.replaced = g.appeared.other(w.uri, now, g.set.CloseGrace) ||
+			// A tab that nobody typed in gave way to what was shown after it.
+			g.previews && w.shown && !w.touched && g.shows.other(w.uri, now, now.Sub(w.openedAt))
 		w.withSave = !w.savedAt.IsZero() && now.Sub(w.savedAt) <= actionSpan
 		g.wait[w.uri] = w
 	}
@@ -429,12 +441,15 @@ func (g *Gestures) closed(now time.Time, w *watched) []Verdict {
 
 // say is a verdict about the document that decides nothing.
 func (g *Gestures) say(w *watched, kind VerdictKind, rule Rule, text string) Verdict {
-	key := toldKey{kind, rule}
-	again := w.told[key]
-	if w.told == nil {
-		w.told = map[toldKey]bool{}
+	again := false
+	if kind == VerdictKept || rule == RuleAutosave {
+		key := toldKey{kind, rule}
+		again = w.told[key]
+		if w.told == nil {
+			w.told = map[toldKey]bool{}
+		}
+		w.told[key] = true
 	}
-	w.told[key] = true
 	return Verdict{Kind: kind, URI: w.uri, ID: w.id, Rule: rule, Text: text, Again: again}
 }
 

@@ -14,8 +14,10 @@ func (g *Gestures) saved(now time.Time, ev Event) []Verdict {
 	_, dirty := g.dirty[w.uri]
 	delete(g.dirty, w.uri)
 
+	together := g.saves.other(w.uri, now, saveAllWindow)
 	var out []Verdict
-	if !admitted && !g.ending && g.rhythm.saved(now, &w.times, dirty) && g.Suspected() {
+	// Of a save-all the first one tells the rhythm.
+	if !admitted && !together && !g.ending && g.rhythm.saved(now, &w.times, dirty) && g.Suspected() {
 		out = append(out, Verdict{Kind: VerdictSuspect, URI: w.uri, ID: w.id, Rule: RuleAutosaveSuspected})
 	}
 	w.times.clear()
@@ -26,7 +28,6 @@ func (g *Gestures) saved(now time.Time, ev Event) []Verdict {
 			out = append(out, g.say(o, VerdictRefused, RuleSaveAll, ""))
 		}
 	}
-	together := g.saves.other(w.uri, now, saveAllWindow)
 	g.saves.note(w.uri, now)
 	g.lastSave = now
 
@@ -43,7 +44,12 @@ func (g *Gestures) saved(now time.Time, ev Event) []Verdict {
 			out = append(out, g.inert(w, RuleSettled, ev))
 		}
 	case statePending:
-		out = append(out, g.judge(now, w, ev, admitted, together)...)
+		suspect := len(out) > 0 && out[0].Kind == VerdictSuspect
+		for _, v := range g.judge(now, w, ev, admitted, together) {
+			// Why the text was only kept has just been told.
+			v.Again = v.Again || suspect && v.Kind == VerdictKept
+			out = append(out, v)
+		}
 	}
 	g.forgetForeign(w)
 	return out

@@ -93,6 +93,8 @@ func (p *play) step(t *testing.T, ms int, verb string, args []string) {
 			p.set.SaveMeans, p.set.SaveMeansSet = value, true
 		case "closeMeans":
 			p.set.CloseMeans = value
+		case "previewTabs":
+			p.g.HasPreviewTabs()
 		case "grace":
 			n, _ := strconv.Atoi(value)
 			p.set.CloseGrace = time.Duration(n) * time.Millisecond
@@ -538,6 +540,37 @@ var closeCases = []gestureCase{
 		1000 open B
 		3000 close A
 		9000 end`, `4000 deny A closed`},
+	{"replaced-tab: a preview tab, told three minutes late", `
+		0 set - previewTabs=true
+		0 staged A
+		0 staged B
+		0 shown A
+		1 open A
+		5000 shown B
+		5001 open B
+		180001 close A
+		190000 end`, `181001 refused A replaced-tab`},
+	{"replaced-tab: a tab that was typed in is no preview", `
+		0 set - previewTabs=true
+		0 staged A
+		0 staged B
+		0 shown A
+		1 open A
+		4000 change A
+		5000 shown B
+		5001 open B
+		180001 close A
+		190000 end`, `181001 deny A closed`},
+	{"replaced-tab: what was shown before it took no place", `
+		0 set - previewTabs=true
+		0 staged A
+		0 staged B
+		0 shown B
+		1 open B
+		5000 shown A
+		5001 open A
+		180001 close A
+		190000 end`, `181001 deny A closed`},
 	{"close-means-nothing", `
 		0 set - closeMeans=nothing
 		0 staged A
@@ -700,7 +733,7 @@ var rhythmCases = []gestureCase{
 		9990 save A
 		15000 save A`, `
 		9990 suspect A autosave-suspected
-		9990 kept A autosave-suspected text
+		9990 kept A autosave-suspected text (again)
 		15000 kept A autosave-suspected text (again)`},
 	{"autosave-suspected: told once, and overruled by the setting", `
 		0 staged A
@@ -792,6 +825,18 @@ var rhythmCases = []gestureCase{
 		3200 save x
 		5000 change x
 		5200 save x
+		9000 save A`, `9000 allow A saved text`},
+	{"autosave-suspected: a save-all is one save", `
+		0 staged A
+		0 open A
+		0 open x
+		0 open y
+		1000 change x
+		1000 change y
+		2000 save x
+		2001 save y
+		3000 change x
+		4000 save x
 		9000 save A`, `9000 allow A saved text`},
 	{"autosave-suspected: a client that admits it is believed", `
 		0 staged A

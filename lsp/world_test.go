@@ -1,0 +1,540 @@
+package lsp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"countersign/approvals"
+	"countersign/lsp"
+	"countersign/lsp/lsptest"
+	"countersign/session"
+	"countersign/session/hub"
+)
+
+// A world is everything but the screen and the model: a real server for
+// editors, a real hub with its desk, its journal and a session, an editor that
+// behaves as a real one, and an agent that asks what a test tells it to and
+// runs what it was allowed. It lives in a synctest bubble, so that time passes
+// when everybody waits, and "everybody waits" is what ends each step.
+type world struct {
+	t       *testing.T
+	root    string
+	storage string
+	hub     *hub.Local
+	agent   *agent
+	editor  *lsptest.Editor
+	kind    lsptest.Kind
+	served  chan error // of the server that serves now
+	clock   int        // of file times: what is written later is later
+	desk    *hub.Client
+
+	mu       sync.Mutex
+	observed []string
+	names    map[string]string // approval id → name of its request
+}
+
+// inWorld runs a test in a world of its own.
+func inWorld(t *testing.T, f func(w *world)) {
+	dir, err := os.MkdirTemp("", "world") // the test's name has no place in a URI
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, root: filepath.Join(dir, "ws"), names: map[string]string{}}
+		for _, d := range []string{w.root, filepath.Join(dir, "storage")} {
+			if err := os.Mkdir(d, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.agent = &agent{w: w}
+		w.hub, err = hub.NewLocal(hub.RunOptions{Root: w.root, Starter: w.agent, Now: time.Now}, filepath.Join(dir, "storage"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.storage = w.hub.Storage()
+		w.desk, _, err = w.hub.Connect(t.Context(), hub.ConnectOptions{Name: "command line"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.close()
+		f(w)
+	})
+}
+
+func (w *world) close() {
+	if w.editor != nil {
+		w.editor.Kill()
+		w.await()
+	}
+	_ = w.desk.Close()
+	if err := w.hub.Close(); err != nil {
+		w.t.Errorf("closing the hub: %v", err)
+	}
+	synctest.Wait()
+}
+
+// await takes the end of the server.
+func (w *world) await() {
+	if w.served != nil {
+		<-w.served
+		w.served = nil
+	}
+}
+
+// serve starts a server and gives the editor's end of its connection.
+func (w *world) serve() io.ReadWriteCloser {
+	ours, theirs := net.Pipe()
+	served := make(chan error, 1)
+	w.served = served
+	connect := func(ctx context.Context, o hub.ConnectOptions) (lsp.Hub, hub.AttachResult, error) {
+		c, at, err := w.hub.Connect(ctx, o)
+		if err != nil {
+			return nil, at, err
+		}
+		return c, at, nil
+	}
+	go func() {
+		served <- lsp.Serve(context.Background(), theirs, lsp.Options{
+			Connect: func(ctx context.Context, o hub.ConnectOptions) (lsp.Hub, hub.AttachResult, error) {
+				if o.Root != w.root {
+					return nil, hub.AttachResult{}, hub.ErrNotRunning
+				}
+				return connect(ctx, o)
+			},
+			ConnectStorage: func(ctx context.Context, storage string, o hub.ConnectOptions) (lsp.Hub, hub.AttachResult, error) {
+				if storage != w.storage {
+					return nil, hub.AttachResult{}, hub.ErrNotRunning
+				}
+				return connect(ctx, o)
+			},
+			Version: "test", Dir: w.root,
+		})
+	}()
+	return ours
+}
+
+// start starts an editor.
+func (w *world) start(kind lsptest.Kind, settings string) {
+	w.t.Helper()
+	w.kind = kind
+	var err error
+	w.editor, err = lsptest.Start(context.Background(), kind, w.serve(), lsptest.Options{
+		Root: w.root, Settings: jsontext.Value(settings), Observe: w.observe, Wrote: w.stamp,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+// stamp gives a written file a time of its own: the bubble's clock stands still
+// while files are written, and the file system's own is coarse.
+func (w *world) stamp(path string) {
+	w.clock++
+	at := time.Now().Add(time.Duration(w.clock) * time.Microsecond)
+	if err := os.Chtimes(path, at, at); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// observe takes note of what passed between editor and server.
+func (w *world) observe(o lsptest.Observation) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	line := o.Kind
+	if o.URI != "" {
+		line += " " + o.URI
+	}
+	if o.Text != "" {
+		line += " " + o.Text
+	}
+	if o.Kind == "diagnostics" {
+		if len(o.Lines) == 0 {
+			line += " none"
+		}
+		for _, d := range o.Lines {
+			line += "\n    " + d
+		}
+	}
+	w.observed = append(w.observed, line)
+}
+
+func (w *world) note(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.observed = append(w.observed, fmt.Sprintf(format, args...))
+}
+
+// settle waits until nobody has anything to do before time passes.
+func (w *world) settle() { synctest.Wait() }
+
+// pass lets time pass.
+func (w *world) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// approval is the newest approval of a request.
+func (w *world) approval(request string) hub.Approval {
+	w.t.Helper()
+	w.learn()
+	w.mu.Lock()
+	var ids []string
+	for id, name := range w.names {
+		if name == request {
+			ids = append(ids, id)
+		}
+	}
+	w.mu.Unlock()
+	var newest hub.Approval
+	for _, id := range ids {
+		d, err := w.desk.Show(w.t.Context(), hub.IDParams{ID: id})
+		if err != nil {
+			w.t.Fatalf("show %s: %v", id, err)
+		}
+		if newest.ID == "" || newest.Replaced != "" {
+			newest = d.Approval
+		}
+	}
+	return newest
+}
+
+// learn takes the ids of what is pending.
+func (w *world) learn() {
+	w.t.Helper()
+	list, err := w.desk.Pending(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, a := range list {
+		w.names[a.ID] = a.ID[strings.LastIndexByte(a.ID, '-')+1:]
+	}
+}
+
+// path turns a name of a script into a path: @r1 is the staged document of
+// request r1, prompt the prompt document, anything else a file of the workspace.
+func (w *world) path(name string) string {
+	w.t.Helper()
+	switch {
+	case strings.HasPrefix(name, "@"):
+		a := w.approval(name[1:])
+		if a.State == approvals.Pending && a.Staged != nil {
+			return a.Staged.Path
+		}
+		for _, b := range w.editor.Buffers() {
+			if a.ID != "" && filepath.Base(filepath.Dir(b.Path)) == a.ID {
+				return b.Path
+			}
+		}
+		w.t.Fatalf("no staged document of %s", name)
+	case name == "prompt":
+		return filepath.Join(w.storage, "prompt.md")
+	}
+	return filepath.Join(w.root, name)
+}
+
+// write writes a file of the workspace as some other program does.
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	path := filepath.Join(w.root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	w.stamp(path)
+}
+
+// read is the content of a file of the workspace.
+func (w *world) read(name string) string {
+	w.t.Helper()
+	data, err := os.ReadFile(filepath.Join(w.root, name))
+	if errors.Is(err, os.ErrNotExist) {
+		return "(no such file)"
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// An agent asks what it is told to ask and runs what it was allowed. It is its
+// own starter; one runs at a time.
+type agent struct {
+	w *world
+
+	mu     sync.Mutex
+	events chan session.Event
+	calls  map[string]approvals.Request
+	open   bool
+}
+
+func (a *agent) Start(session.StartOptions) (session.Agent, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.events = make(chan session.Event, 1000)
+	a.calls, a.open = map[string]approvals.Request{}, true
+	a.events <- session.Initialized{SessionID: "session-1", Mode: "default", Version: "0"}
+	return a, nil
+}
+
+func (a *agent) Events() <-chan session.Event { return a.events }
+
+func (a *agent) emit(e session.Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open {
+		a.events <- e
+	}
+}
+
+// ask sends a request.
+func (a *agent) ask(id, tool, input string) {
+	q := approvals.Request{ID: id, Tool: tool, ToolUseID: "use-" + id, Input: jsontext.Value(input)}
+	a.mu.Lock()
+	a.calls[id] = q
+	a.mu.Unlock()
+	a.emit(session.Requested{Request: q})
+}
+
+func (a *agent) Send(text string) error {
+	a.w.note("agent reads %q", text)
+	a.emit(session.Initialized{SessionID: "session-1", Mode: "default", Version: "0"})
+	return nil
+}
+
+// Answer takes the answer to a request, and does what was allowed.
+func (a *agent) Answer(id string, r approvals.Result) error {
+	answer, err := json.Marshal(r, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	a.w.note("agent gets %s %s", id, answer)
+	a.mu.Lock()
+	call := a.calls[id]
+	a.mu.Unlock()
+	text, failed := "denied", true
+	if r.Behavior == "allow" {
+		text, failed = "done", false
+		if err := a.run(call, r.UpdatedInput); err != nil {
+			text, failed = err.Error(), true
+		}
+	}
+	a.emit(session.ToolReturned{ToolUseID: call.ToolUseID, IsError: failed, Text: text})
+	return nil
+}
+
+// run is the tool itself, as far as tests need it.
+func (a *agent) run(call approvals.Request, input jsontext.Value) error {
+	var in struct {
+		Path    string `json:"file_path"`
+		Old     string `json:"old_string"`
+		New     string `json:"new_string"`
+		Content string `json:"content"`
+	}
+	if err := json.Unmarshal(input, &in); err != nil {
+		return err
+	}
+	switch call.Tool {
+	case "Write":
+		return os.WriteFile(in.Path, []byte(in.Content), 0o600)
+	case "Edit":
+		data, err := os.ReadFile(in.Path)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(string(data), in.Old) {
+			return errors.New("String to replace not found in file.")
+		}
+		return os.WriteFile(in.Path, []byte(strings.Replace(string(data), in.Old, in.New, 1)), 0o600)
+	}
+	return nil
+}
+
+// cancel takes a request back.
+func (a *agent) cancel(id string) { a.emit(session.Cancelled{RequestID: id}) }
+
+func (a *agent) turnEnds() { a.emit(session.TurnEnded{Subtype: "success", Turns: 1}) }
+
+// dies is the end of the agent's process that nobody wanted.
+func (a *agent) dies() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open {
+		a.open = false
+		a.events <- session.Exited{Code: 1, Explanation: "the agent ended with exit code 1"}
+		close(a.events)
+	}
+}
+
+func (a *agent) Interrupt() error {
+	a.w.note("agent is interrupted")
+	return nil
+}
+
+func (a *agent) SetMode(mode string) error {
+	a.w.note("agent is set to %s", mode)
+	return nil
+}
+
+func (a *agent) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open {
+		a.open = false
+		a.events <- session.Exited{Expected: true}
+		close(a.events)
+	}
+	return nil
+}
+
+// take gives what was observed since the last call, sorted by who saw it: what
+// the editor sent, what it was shown, and what the agent got. Within each the
+// order is the wire's; between them it is nobody's.
+func (w *world) take() []string {
+	w.learn()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ranks := []string{"error:", "sent", "show", "edit", "ask", "message", "diagnostics", "progress", "agent"}
+	rank := func(line string) int {
+		word, _, _ := strings.Cut(line, " ")
+		return slices.Index(ranks, word)
+	}
+	out := w.observed
+	w.observed = nil
+	slices.SortStableFunc(out, func(a, b string) int {
+		if d := rank(a) - rank(b); d != 0 {
+			return d
+		}
+		if strings.HasPrefix(a, "diagnostics ") {
+			return strings.Compare(w.plain(a), w.plain(b))
+		}
+		return 0
+	})
+	for i, line := range out {
+		out[i] = w.plain(line)
+	}
+	return slices.DeleteFunc(out, func(line string) bool { return strings.HasPrefix(line, "log ") })
+}
+
+// plain replaces what differs from run to run by names.
+func (w *world) plain(s string) string {
+	for id, request := range w.names {
+		for _, name := range []string{"file.txt", "a.txt", "b.txt", "new.txt", "command.sh", "input.json"} {
+			s = strings.ReplaceAll(s, "file://"+filepath.Join(w.storage, "proposed", id, name), "@"+request)
+			s = strings.ReplaceAll(s, filepath.Join(w.storage, "proposed", id, name), "@"+request)
+		}
+		s = strings.ReplaceAll(s, id, "<"+request+">")
+	}
+	s = strings.ReplaceAll(s, "file://"+w.storage, "$STORAGE")
+	s = strings.ReplaceAll(s, w.storage, "$STORAGE")
+	s = strings.ReplaceAll(s, "file://"+w.root+"/", "")
+	s = strings.ReplaceAll(s, w.root, "$ROOT")
+	return s
+}
+
+// begin starts the agent with a prompt.
+func (w *world) begin() {
+	w.t.Helper()
+	if _, err := w.desk.Send(w.t.Context(), hub.SendParams{Text: "go"}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.settle()
+}
+
+// editorHides reports whether closing a window keeps the document there.
+func (w *world) editorHides() bool {
+	return strings.HasPrefix(w.kind.Name, "nvim") || strings.HasPrefix(w.kind.Name, "helix")
+}
+
+// passClose lets the time pass in which the editor reports a close and the
+// close denies.
+func (w *world) passClose() {
+	if w.kind.Name == lsptest.VSCode.Name {
+		w.pass(3 * time.Minute)
+	}
+	w.pass(2 * time.Second)
+}
+
+// act runs the first code action whose title begins with "Countersign: WORD".
+func (w *world) act(doc, word string) {
+	w.t.Helper()
+	actions, err := w.editor.Actions(w.t.Context(), doc)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var titles []string
+	for _, a := range actions {
+		titles = append(titles, a.Title)
+		if strings.HasPrefix(strings.ToLower(strings.TrimPrefix(a.Title, "Countersign: ")), strings.ToLower(word)) {
+			if _, err := w.editor.Run(w.t.Context(), a); err != nil {
+				w.t.Fatalf("%s: %v", a.Title, err)
+			}
+			w.settle()
+			return
+		}
+	}
+	w.t.Fatalf("no action %q among %q", word, titles)
+}
+
+// restart restarts the server as the editor does it in order.
+func (w *world) restart() {
+	w.t.Helper()
+	old := w.served
+	stream := w.serve()
+	served := w.served
+	if err := w.editor.Restart(context.Background(), stream); err != nil {
+		w.t.Fatal(err)
+	}
+	<-old
+	w.served = served
+	w.settle()
+}
+
+// reconnect has the server vanish and another one take its place.
+func (w *world) reconnect() {
+	w.t.Helper()
+	old := w.served
+	stream := w.serve()
+	served := w.served
+	if err := w.editor.Reconnect(context.Background(), stream); err != nil {
+		w.t.Fatal(err)
+	}
+	<-old
+	w.served = served
+	w.settle()
+}
+
+// settleElsewhere decides at the command line.
+func (w *world) settleElsewhere(request string, allow bool) {
+	w.t.Helper()
+	p := hub.SettleParams{ID: w.approval(request).ID, Allow: allow, How: "command", Message: "no"}
+	if allow {
+		p.Message = ""
+	}
+	if _, err := w.desk.Settle(w.t.Context(), p); err != nil {
+		w.t.Fatal(err)
+	}
+	w.settle()
+}
