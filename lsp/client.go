@@ -103,10 +103,16 @@ func (c *client) encoding() protocol.PositionEncodingKind {
 // is tells whether the editor's name holds that word.
 func (c *client) is(word string) bool { return strings.Contains(c.editor, word) }
 
+// previewTabs tells whether what the server shows takes the place of what it
+// showed before, as in VS Code.
+func (c *client) previewTabs() bool {
+	return c.is("visualstudiocode") || c.is("vscod") || c.is("code-")
+}
+
 // tellsErrors tells whether the editor shows the error of a failed command by
 // itself. Helix only logs it, so there the server has to say it.
 func (c *client) tellsErrors() bool {
-	return c.is("neovim") || c.is("visualstudiocode") || c.is("vscod") || c.is("code-") || c.is("emacs") || c.is("eglot")
+	return c.is("neovim") || c.previewTabs() || c.is("emacs") || c.is("eglot")
 }
 
 // keys says in a few words which gestures decide in this editor. It only

@@ -64,6 +64,9 @@ func (s *server) initialize(params jsontext.Value) func(context.Context) (any, e
 	s.push(func() {
 		s.client = c
 		s.documents = NewDocuments(c.encoding())
+		if c.previewTabs() {
+			s.gestures.HasPreviewTabs()
+		}
 		s.initialSettings(p.InitializationOptions)
 	})
 	result := &protocol.InitializeResult{

@@ -144,6 +144,9 @@ func (s *server) attempted(l *link, started bool, h Hub, res hub.AttachResult, e
 			}
 		}
 		s.release(l, nil, err)
+		if l.byRoot {
+			s.reachStaged(l)
+		}
 		s.retry(l)
 		s.reachOpen()
 		return
@@ -277,9 +280,22 @@ func (s *server) reconcile(l *link, pending []hub.Approval) {
 		}
 		s.ask(l, c.ID)
 	}
-	// Documents that are open from before may be of approvals settled long ago.
+	s.reachStaged(l)
+}
+
+// reachStaged is for staged documents that were opened before the hub of l was
+// known: those of this hub may be of approvals settled long ago, and those of
+// others are still to be looked for.
+func (s *server) reachStaged(l *link) {
 	for _, d := range s.documents.All() {
-		if _, id, ok := s.stagedAt(d.URI); ok && s.board.cards[id] == nil && s.linkOf(d.URI) == l {
+		_, id, staged := s.stagedAt(d.URI)
+		if !staged || s.board.cards[id] != nil {
+			continue
+		}
+		switch s.linkOf(d.URI) {
+		case nil:
+			s.reach(d.URI)
+		case l:
 			s.ask(l, id)
 		}
 	}

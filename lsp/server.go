@@ -208,13 +208,20 @@ func (s *server) Notify(method string, params jsontext.Value) {
 	}
 }
 
-// take decodes a notification and hands it to the loop.
+// take decodes a notification and hands it to the loop. It counts as having
+// happened now, however long the loop has other things to do: the delays that
+// gestures ask for are delays of the person, not ours.
 func take[P any](s *server, params jsontext.Value, event func(P)) error {
+	at := s.now()
 	var p P
 	if err := read(params, &p); err != nil {
 		return err
 	}
-	s.push(func() { event(p) })
+	s.push(func() {
+		s.arrived = at
+		defer func() { s.arrived = time.Time{} }()
+		event(p)
+	})
 	return nil
 }
 

@@ -35,6 +35,7 @@ type state struct {
 	saved   map[string]string     // by staged URI: the text as it was last opened or saved
 	why     map[string]SaveReason // by URI: reason of a will-save whose save has not come
 	lastNow time.Time
+	arrived time.Time // when the editor's message in work was read; zero outside of one
 
 	refreshing bool              // a code lens refresh is under way
 	stale      map[string]bool   // URIs whose diagnostics may have changed

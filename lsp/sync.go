@@ -58,12 +58,10 @@ func (s *server) linkOf(uri string) *link {
 		return s.links[""]
 	}
 	storage = filepath.Clean(storage)
-	for _, l := range s.links {
-		if l.storage == storage {
-			return l
-		}
+	if root := s.links[""]; root != nil && root.storage == storage {
+		return root // also where the document was seen before the root's hub was known
 	}
-	return nil
+	return s.links[storage]
 }
 
 // reach makes sure that the hub concerned with a document is being looked for.
@@ -86,8 +84,8 @@ func (s *server) reach(uri string) *link {
 		s.attach(root, true)
 		return root
 	}
-	if root != nil && root.storage == "" && root.connecting {
-		return nil // it may turn out to be the owner: see reconcile
+	if root == nil && !s.layers.first || root != nil && root.storage == "" && root.connecting {
+		return nil // the hub of the root may turn out to be the owner: see reachStaged
 	}
 	l := s.storageLink(storage)
 	s.attach(l, false)
@@ -222,9 +220,14 @@ func (s *server) gesture(ev Event) {
 	}
 }
 
-// clock is the time, never going backwards.
+// clock is the time, or when the editor's message in work came, never going
+// backwards.
 func (s *server) clock() time.Time {
-	if t := s.now(); t.After(s.lastNow) {
+	t := s.arrived
+	if t.IsZero() {
+		t = s.now()
+	}
+	if t.After(s.lastNow) {
 		s.lastNow = t
 	}
 	return s.lastNow

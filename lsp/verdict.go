@@ -91,7 +91,9 @@ func (s *server) settle(c *card, p hub.SettleParams) {
 
 // settled takes the answer to a decision of this front end.
 func (s *server) settled(l *link, c *card, p hub.SettleParams, res hub.Settled, err error) {
-	delete(s.ours, c.ID)
+	// The hub's news of it may come before this answer or after; until the answer
+	// has been dealt with it is ours, and nobody need be told twice.
+	defer delete(s.ours, c.ID)
 	if err == nil {
 		s.learn(l, res.Approval)
 		s.showInfo("%s.", outcomeWords(&res.Approval, s.title(c)))
@@ -177,7 +179,7 @@ func (s *server) learn(l *link, a hub.Approval) {
 		}
 	default:
 		if before == nil || before.pending() {
-			s.over(c, before != nil)
+			s.over(c, before)
 		}
 		s.outcome(c, before)
 		s.forget()
@@ -185,19 +187,39 @@ func (s *server) learn(l *link, a hub.Approval) {
 }
 
 // over is what follows when an approval is settled, by whomever.
-func (s *server) over(c *card, announced bool) {
-	if before := c.staged; before != "" {
+func (s *server) over(c, known *card) {
+	if c.staged != "" {
 		// Where it was settled before we heard of it, the gestures still have to
 		// know that the document is inert.
 		s.gesture(Event{Kind: EventStaged, URI: c.staged, ID: c.ID})
 	}
 	s.gesture(Event{Kind: EventSettled, URI: c.staged, ID: c.ID})
 	delete(s.details, c.ID)
-	if announced && !s.ours[c.ID] {
+	if known != nil && !s.ours[c.ID] {
 		s.tell.over = append(s.tell.over, c)
+		s.keepUnsent(known, c)
 	}
 	s.tell.forget(c.ID)
 	s.closeSettled(c)
+}
+
+// keepUnsent keeps what a person changed in a document whose approval was
+// settled elsewhere or withdrawn: its file goes, and often it cannot be saved
+// any more.
+func (s *server) keepUnsent(known, c *card) {
+	doc, open := s.documents.Get(known.staged)
+	own := c.By.PID == s.client.pid && c.By.FrontEnd == s.client.name
+	if !open || known.Staged == nil || c.Replaced != "" || own {
+		return
+	}
+	text := doc.Text.String()
+	unsaved := text != s.saved[known.staged]
+	p, seen := s.prints[known.staged]
+	saved := seen && p.Hash != known.Staged.Print.Hash && c.State != approvals.Allowed // else it was allowed as saved
+	if unsaved || saved {
+		s.keep(c.link, c.ID, text)
+		s.showWarning("Your changes to %s were not sent. They are kept in the journal.", s.title(c))
+	}
 }
 
 // outcome shows what became of an allowed request when that is not as it should be.

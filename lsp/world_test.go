@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -410,24 +411,41 @@ func (a *agent) Close() error {
 }
 
 // take gives what was observed since the last call, sorted by who saw it: what
-// the editor sent, what it was shown, and what the agent got. Within each the
-// order is the wire's; between them it is nobody's.
+// the editor sent, what it was shown, and what the agent got. What the editor
+// sent and the agent got is in the order of the wire; between the others there is
+// none: what the hub tells and what it answers may cross. Progress is left out,
+// because how many reports there are depends on who is faster.
 func (w *world) take() []string {
 	w.learn()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ranks := []string{"error:", "sent", "show", "edit", "ask", "message", "diagnostics", "progress", "agent"}
+	ranks := []string{"error:", "sent", "show", "edit", "ask", "message", "diagnostics", "agent"}
 	rank := func(line string) int {
 		word, _, _ := strings.Cut(line, " ")
 		return slices.Index(ranks, word)
 	}
 	out := w.observed
 	w.observed = nil
+	// Of what was published for one document the last counts: how often it was
+	// published on the way depends on who is faster.
+	last := map[string]int{}
+	for i, line := range out {
+		if f := strings.Fields(line); f[0] == "diagnostics" {
+			last[f[1]] = i
+		}
+	}
+	kept := out[:0]
+	for i, line := range out {
+		if f := strings.Fields(line); f[0] != "diagnostics" || last[f[1]] == i {
+			kept = append(kept, line)
+		}
+	}
+	out = kept
 	slices.SortStableFunc(out, func(a, b string) int {
 		if d := rank(a) - rank(b); d != 0 {
 			return d
 		}
-		if strings.HasPrefix(a, "diagnostics ") {
+		if strings.HasPrefix(a, "diagnostics ") || strings.HasPrefix(a, "message ") {
 			return strings.Compare(w.plain(a), w.plain(b))
 		}
 		return 0
@@ -435,8 +453,13 @@ func (w *world) take() []string {
 	for i, line := range out {
 		out[i] = w.plain(line)
 	}
-	return slices.DeleteFunc(out, func(line string) bool { return strings.HasPrefix(line, "log ") })
+	return slices.DeleteFunc(out, func(line string) bool {
+		return strings.HasPrefix(line, "log ") || strings.HasPrefix(line, "progress ")
+	})
 }
+
+// machine are numbers of the machine in the answers of commands.
+var machine = regexp.MustCompile(`"(modTime|inode|device|pid|uid)":\d+`)
 
 // plain replaces what differs from run to run by names.
 func (w *world) plain(s string) string {
@@ -451,7 +474,7 @@ func (w *world) plain(s string) string {
 	s = strings.ReplaceAll(s, w.storage, "$STORAGE")
 	s = strings.ReplaceAll(s, "file://"+w.root+"/", "")
 	s = strings.ReplaceAll(s, w.root, "$ROOT")
-	return s
+	return machine.ReplaceAllString(s, `"$1":0`)
 }
 
 // begin starts the agent with a prompt.
