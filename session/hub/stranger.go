@@ -2,7 +2,7 @@ package hub
 
 import (
 	"context"
-	"net"
+	"io"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,7 +15,7 @@ import (
 const refusalPatience = 5 * time.Second
 
 // refuse tells whoever connected why nothing is answered, and hangs up.
-func (h *hub) refuse(ctx context.Context, c *net.UnixConn, why error) {
+func (h *hub) refuse(ctx context.Context, c io.ReadWriteCloser, why error) {
 	h.log.Warn("a connection was refused", zap.Error(why))
 	h.mu.Lock()
 	crowd := h.strangers >= 10
