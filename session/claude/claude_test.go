@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ const asAgent = "CLAUDE_TEST_AS_AGENT"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asAgent) != "" {
-		os.Exit(scripted.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(scripted.Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -10,6 +10,7 @@
 package scripted
 
 import (
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -151,8 +152,9 @@ func ExitCode(err error) int {
 }
 
 // Main is the stand-in as a command: it takes the CLI's arguments, of which it
-// heeds the mode and the session, and its own --script FILE and --log FILE.
-func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// heeds the mode and the session, and its own --script FILE ("demo" is the
+// demonstration's, and the default) and --log FILE. It returns the exit status.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	script := Demo()
 	var logPath string
 	var mode, resume string
@@ -170,7 +172,11 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		switch name {
 		case "--script":
-			loaded, err := Load(next())
+			file := next()
+			if file == "demo" {
+				continue
+			}
+			loaded, err := Load(file)
 			if err != nil {
 				fmt.Fprintln(stderr, "error:", err)
 				return 1
@@ -214,8 +220,6 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "error:", err)
 		return 1
 	}
-	ctx, stop := signalled()
-	defer stop()
 	return ExitCode(Run(ctx, stdin, stdout, script, dir))
 }
 

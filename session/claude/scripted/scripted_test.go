@@ -445,3 +445,39 @@ func TestDemo(t *testing.T) {
 	}
 	h.holds("notes.md", DemoFiles()["notes.md"])
 }
+
+func TestMainHeedsTheCLIsArguments(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "script.json")
+	if err := os.WriteFile(file, []byte(`{"turns":[{"steps":[{"say":"hi"}]}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const prompt = `{"type":"user","message":{"role":"user","content":"go"}}` + "\n"
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		out  []string
+		err  string
+	}{
+		{"mode and session", []string{"-p", "--input-format", "stream-json", "--script", file, "--permission-mode", "plan", "--resume=s-7"}, 0,
+			[]string{`"permissionMode":"plan"`, `"session_id":"s-7"`, `"result":"hi"`}, ""},
+		{"unknown mode", []string{"--permission-mode", "nonsense"}, 1, nil, "argument 'nonsense' is invalid"},
+		{"no such script", []string{"--script", file + "x"}, 1, nil, "error:"},
+		{"version", []string{"--version"}, 0, []string{"scripted"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			if code := Main(t.Context(), c.args, strings.NewReader(prompt), &out, &errs); code != c.code {
+				t.Errorf("exit status %d", code)
+			}
+			for _, want := range c.out {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("%s is not in %s", want, out.String())
+				}
+			}
+			if !strings.Contains(errs.String(), c.err) {
+				t.Errorf("stderr: %s", errs.String())
+			}
+		})
+	}
+}
