@@ -123,6 +123,10 @@ func TestOrphansAreReaped(t *testing.T) {
 		}
 		return true
 	})
+	w.waitFor("the end of the turn", func() bool {
+		st, err := c.Status(t.Context())
+		return err == nil && st.Session.State == session.StateIdle
+	})
 	w.send(c, "end")
 	info := await(w, c, "the agent's end", func(i session.Info) bool { return i.State == "ended" })
 	if !strings.Contains(info.Error, "7") {

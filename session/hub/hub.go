@@ -91,8 +91,9 @@ func newHub(r record, log *zap.Logger) *hub {
 // Bounds of what front ends can make a hub hold: no person has as many, and none
 // that reads leaves as many bytes waiting.
 const (
-	maxFronts = 200
-	maxQueued = 32 << 20
+	maxFronts   = 200
+	maxSuspects = 20 // of them, front ends that agents have started
+	maxQueued   = 32 << 20
 )
 
 // accept takes front ends until the listener is closed. Whatever else keeps it
@@ -137,10 +138,10 @@ func (h *hub) admit(ctx context.Context, c *net.UnixConn) {
 func (h *hub) enter(ctx context.Context, c io.ReadWriteCloser, p peer) {
 	f := &front{hub: h, peer: p, name: fmt.Sprintf("process %d", p.pid), suspect: p.mayDecide(h.pid)}
 	h.mu.Lock()
-	if len(h.fronts) >= maxFronts {
+	if why := h.crowded(f.suspect != nil); why != nil {
 		h.mu.Unlock()
 		p.release()
-		h.refuse(ctx, c, fmt.Errorf("%d front ends are connected already", maxFronts))
+		h.refuse(ctx, c, why)
 		return
 	}
 	h.fronts[f] = struct{}{}
@@ -154,6 +155,24 @@ func (h *hub) enter(ctx context.Context, c io.ReadWriteCloser, p peer) {
 		h.mu.Unlock()
 		h.reckon()
 	})
+}
+
+// crowded says why no further front end is taken. Those that an agent started
+// cannot take the places of others. The caller holds mu.
+func (h *hub) crowded(suspect bool) error {
+	if len(h.fronts) >= maxFronts {
+		return fmt.Errorf("%d front ends are connected already", maxFronts)
+	}
+	n := 0
+	for f := range h.fronts {
+		if f.suspect != nil {
+			n++
+		}
+	}
+	if suspect && n >= maxSuspects {
+		return fmt.Errorf("%d processes of agents are connected already", maxSuspects)
+	}
+	return nil
 }
 
 // reckon starts or stops the idle timer, after whatever it depends on changed.

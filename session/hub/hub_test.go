@@ -115,6 +115,8 @@ func hasEnded(dir string) bool {
 
 // end ends the hub of the world, if one runs, and checks what it leaves.
 func (w *world) end() {
+	// What is left of a hub may still write its log.
+	defer w.waitFor("the end of every process", func() bool { return len(childrenOf(os.Getpid())) == 0 })
 	p := w.places()
 	rec, err := readRecord(p.state)
 	if err != nil || rec.ended() {
