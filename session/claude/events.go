@@ -146,13 +146,22 @@ func (a *agent) system(m *message) {
 		}
 		a.emit(session.Reported{Warning: true, Text: strings.TrimSpace(fmt.Sprintf("%s was denied without asking: %s", m.ToolName, why))})
 	case "task_started":
+		if m.TaskType == shellTask {
+			return
+		}
 		name := m.Description
 		if name == "" {
 			name = m.SubagentType
 		}
 		a.emit(session.AgentStarted{AgentID: m.TaskID, Name: name, ToolUseID: m.ToolUseID})
 	case "background_tasks_changed":
-		a.emit(session.BackgroundChanged{Running: len(m.Tasks)})
+		agents := 0
+		for _, t := range m.Tasks {
+			if t.Type != shellTask {
+				agents++
+			}
+		}
+		a.emit(session.BackgroundChanged{Running: agents})
 	default:
 		a.log.Debug("a system line without use here", zap.String("subtype", m.Subtype))
 	}

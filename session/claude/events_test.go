@@ -117,6 +117,8 @@ func TestOddLines(t *testing.T) {
 		{"a field named twice", ask(`{"subtype":"can_use_tool","tool_name":"Write","input":{"file_path":"/a","file_path":"/b"}}`),
 			`Reported {"Warning":true,"Text":"the agent wrote a line of type \"control_request\" that cannot be read (a field is named twice); it was skipped"}` + "\n" +
 				`> {"type":"control_response","response":{"subtype":"error","request_id":"r-1","error":"this request cannot be read: a field is named twice"}}` + "\n"},
+		{"shell in the background", `{"type":"system","subtype":"task_started","task_id":"b1","tool_use_id":"t","description":"sleep 300","task_type":"local_bash"}`, ""},
+		{"tasks in the background", `{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b1","task_type":"local_bash"},{"task_id":"a1","task_type":"local_agent"}]}`, `BackgroundChanged {"Running":1}` + "\n"},
 		{"string content", `{"type":"user","message":{"role":"user","content":"hi"}}`, ""},
 		{"result of blocks", `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"a"},{"type":"image","source":{}},{"type":"text","text":"b"}]}]}}`, `ToolReturned {"ToolUseID":"t","Text":"a\nb"}` + "\n"},
 		{"result without content", `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","is_error":true}]}}`, `ToolReturned {"ToolUseID":"t","IsError":true}` + "\n"},

@@ -35,11 +35,12 @@ type message struct {
 	DecisionReason string `json:"decision_reason"`
 
 	// system/task_started, background_tasks_changed
-	TaskID       string           `json:"task_id"`
-	ToolUseID    string           `json:"tool_use_id"`
-	Description  string           `json:"description"`
-	SubagentType string           `json:"subagent_type"`
-	Tasks        []jsontext.Value `json:"tasks"`
+	TaskID       string `json:"task_id"`
+	TaskType     string `json:"task_type"`
+	ToolUseID    string `json:"tool_use_id"`
+	Description  string `json:"description"`
+	SubagentType string `json:"subagent_type"`
+	Tasks        []task `json:"tasks"`
 
 	// assistant, user; for permission_denied a bare string
 	Message         body   `json:"message"`
@@ -53,6 +54,15 @@ type message struct {
 	CostUSD        float64  `json:"total_cost_usd"`
 	NumTurns       int      `json:"num_turns"`
 }
+
+// A task is something that the CLI runs beside the conversation.
+type task struct {
+	Type string `json:"task_type"`
+}
+
+// shellTask is the type of a command that runs in the background. It asks
+// nothing, and may run for ever: a server, for example.
+const shellTask = "local_bash"
 
 // A request is the inside of a control_request.
 type request struct {
