@@ -34,6 +34,7 @@ type Request struct {
 	DecisionReason  string
 	ReasonType      string
 	NeedsOwnSurface bool   // requires_user_interaction
+	MayBypass       bool   // the session was started so that it can be put into bypassPermissions
 	Session         string // id of the session that asks
 	Dir             string // absolute working directory of the session
 	Mode            string // the session's mode at that time, as the agent named it

@@ -52,9 +52,26 @@ func (d *Desk) Settle(id string, dec Decision) (Approval, []Note, error) {
 
 // deny settles a as denied.
 func (d *Desk) deny(a Approval, dec Decision) (Approval, []Note, error) {
+	if err := unfit(a, dec); err != nil {
+		return a, nil, refusal(a.ID, err)
+	}
+	edits := ""
+	if dec.WithEdits {
+		text, err := d.text(a, dec)
+		if err == nil {
+			edits, err = feedback(a, text)
+		}
+		if late := (*SettledError)(nil); errors.As(err, &late) {
+			return late.Approval, nil, err
+		}
+		if err != nil {
+			return a, nil, refusal(a.ID, err)
+		}
+		dec.Text = &text // what was sent back is what is recorded
+	}
 	next := a
 	next.State, next.Settled, next.By, next.Reason = Denied, d.o.Now(), dec.By, dec.Message
-	next.Result = deny(a.Request, a.Surface, dec.Message, dec.Interrupt)
+	next.Result = deny(a.Request, a.Surface, dec.Message, edits, dec.Interrupt)
 	var notes []Note
 	if dec.Interrupt && dec.Message != "" {
 		// Measured: the model reads a standard text instead of the message.
@@ -172,6 +189,10 @@ func fits(a Approval, dec Decision) error {
 		return errors.New("an allow has no message and ends no turn")
 	case dec.Suggestion != nil && (*dec.Suggestion < 0 || *dec.Suggestion >= len(a.Request.Suggestions)):
 		return fmt.Errorf("the agent suggests no rule number %d (it suggests %d)", *dec.Suggestion, len(a.Request.Suggestions))
+	case dec.WithEdits:
+		return errors.New("changes are sent back as feedback with a deny; an allow runs them")
+	case dec.Destination != "" && dec.Suggestion == nil:
+		return errors.New("only a suggested rule can be sent to another destination")
 	case dec.Suggestion != nil && dec.ForSession:
 		return errors.New("either a suggested rule or the session can be allowed, not both")
 	case (dec.Answers != nil || dec.Notes != nil) && !question:
@@ -190,13 +211,17 @@ func fits(a Approval, dec Decision) error {
 func permissions(a Approval, dec Decision) ([]jsontext.Value, error) {
 	switch {
 	case a.Surface == SurfacePlan:
-		mode, err := planMode(dec.Mode)
+		mode, err := planMode(a.Request, dec.Mode)
 		if err != nil {
 			return nil, err
 		}
 		return []jsontext.Value{setMode(mode)}, nil
 	case dec.Suggestion != nil:
-		return []jsontext.Value{a.Request.Suggestions[*dec.Suggestion]}, nil
+		rule, err := redirect(a.Request.Suggestions[*dec.Suggestion], dec.Destination)
+		if err != nil {
+			return nil, err
+		}
+		return []jsontext.Value{rule}, nil
 	case dec.ForSession:
 		updates, _ := ForSession(a.Request)
 		return updates, nil

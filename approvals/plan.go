@@ -1,7 +1,6 @@
 package approvals
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -81,22 +80,4 @@ func (d *planDocument) heading() string {
 		}
 	}
 	return "no text"
-}
-
-// defaultPlanMode is the mode that follows an approved plan when nobody named
-// one: every edit is asked for.
-const defaultPlanMode = "default"
-
-// planMode checks the mode that is to follow a plan. Every allow of a plan
-// carries one, so that nobody stays in plan mode unawares.
-func planMode(mode string) (string, error) {
-	switch mode {
-	case "":
-		return defaultPlanMode, nil
-	case "default", "acceptEdits", "auto", "bypassPermissions", "dontAsk":
-		return mode, nil
-	case "plan":
-		return "", fmt.Errorf("the mode plan after a plan is to keep planning: deny it instead")
-	}
-	return "", fmt.Errorf("the agent knows no mode %q to follow a plan: default, acceptEdits, auto, bypassPermissions or dontAsk", mode)
 }

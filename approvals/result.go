@@ -23,13 +23,18 @@ type Decision struct {
 	Allow      bool
 	Text       *string // the document's current text; nil: as staged on disk
 	Suggestion *int    // index into Request.Suggestions, to answer with as a rule
-	ForSession bool    // allow this kind for the rest of the session
-	Answers    map[string]string
-	Notes      map[string]string
-	Mode       string // plan: the mode that follows, in the agent's words
-	Message    string // deny: what the agent reads
-	Interrupt  bool   // deny: end the turn too
-	By         By
+	// Destination is where the suggested rule goes instead of where the agent
+	// would put it: session, localSettings, projectSettings or userSettings.
+	// RuleChoices lists what can be chosen.
+	Destination string
+	ForSession  bool // allow this kind for the rest of the session
+	Answers     map[string]string
+	Notes       map[string]string
+	Mode        string // plan: the mode that follows, in the agent's words
+	Message     string // deny: what the agent reads
+	WithEdits   bool   // deny: the agent also reads what the person changed in the document
+	Interrupt   bool   // deny: end the turn too
+	By          By
 }
 
 // allow is the result of an allow. The input is sent back even when it is the
@@ -45,12 +50,15 @@ func allow(input jsontext.Value, permissions ...jsontext.Value) Result {
 // deny is the result of a deny: the message is all that the model reads, so it
 // begins by saying that a person decided, which keeps it from being read as a
 // failure of the system.
-func deny(req Request, surface Surface, said string, interrupt bool) Result {
+func deny(req Request, surface Surface, said, edits string, interrupt bool) Result {
 	message := "The user declined " + thing(req, surface)
 	if said = strings.TrimSpace(said); said != "" {
 		message += " and says: " + said
 	} else {
 		message += "."
+	}
+	if edits != "" {
+		message += "\n\n" + edits
 	}
 	return Result{Behavior: "deny", Message: message, Interrupt: interrupt}
 }

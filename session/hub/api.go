@@ -68,18 +68,22 @@ type IDParams struct {
 
 // SettleParams ask for a decision. The hub re-checks everything.
 type SettleParams struct {
-	ID         string            `json:"id"`
-	Allow      bool              `json:"allow"`
-	Text       *string           `json:"text,omitzero"` // the document's current text; absent: as it lies on disk
-	Suggestion *int              `json:"suggestion,omitzero"`
-	ForSession bool              `json:"forSession,omitzero"`
-	Answers    map[string]string `json:"answers,omitzero"`
-	Notes      map[string]string `json:"notes,omitzero"`
-	Mode       string            `json:"mode,omitzero"`
-	Message    string            `json:"message,omitzero"`
-	Interrupt  bool              `json:"interrupt,omitzero"`
-	How        string            `json:"how"`  // "save", "close", "code action", "command"
-	Rule       string            `json:"rule"` // name of the gesture rule, if a gesture
+	ID         string  `json:"id"`
+	Allow      bool    `json:"allow"`
+	Text       *string `json:"text,omitzero"` // the document's current text; absent: as it lies on disk
+	Suggestion *int    `json:"suggestion,omitzero"`
+	// Destination: where the suggested rule goes instead, see Approval.Choices.
+	Destination string            `json:"destination,omitzero"`
+	ForSession  bool              `json:"forSession,omitzero"`
+	Answers     map[string]string `json:"answers,omitzero"`
+	Notes       map[string]string `json:"notes,omitzero"`
+	Mode        string            `json:"mode,omitzero"`
+	Message     string            `json:"message,omitzero"`
+	// WithEdits: deny; the agent also reads how Text differs from the proposal.
+	WithEdits bool   `json:"withEdits,omitzero"`
+	Interrupt bool   `json:"interrupt,omitzero"`
+	How       string `json:"how"`  // "save", "close", "code action", "command"
+	Rule      string `json:"rule"` // name of the gesture rule, if a gesture
 }
 
 // Settled is what a decision came to.
@@ -98,22 +102,31 @@ type KeepParams struct {
 // Approval is an approval as it crosses the socket. The first ten names are
 // also what the command countersign.pending answers.
 type Approval struct {
-	ID        string               `json:"id"`
-	Tool      string               `json:"tool"`
-	Title     string               `json:"title"`
-	Path      string               `json:"path,omitzero"`      // absolute; of the target file
-	StagedURI string               `json:"stagedUri,omitzero"` // file URI of the staged document
-	Surface   approvals.Surface    `json:"surface"`
-	State     approvals.State      `json:"state"`
-	Mode      string               `json:"mode,omitzero"`
-	Agent     string               `json:"agent,omitzero"` // the subagent that asks; empty for the session itself
-	Since     time.Time            `json:"since"`
-	Session   string               `json:"session,omitzero"`
-	Staged    *staging.Staged      `json:"staged,omitzero"`
-	Line      uint32               `json:"line,omitzero"` // 0-based first changed line of the target
-	Summary   string               `json:"summary,omitzero"`
-	Notes     []approvals.Note     `json:"notes,omitzero"`
-	Rules     []string             `json:"rules,omitzero"` // the suggestions in words, by index
+	ID        string            `json:"id"`
+	Tool      string            `json:"tool"`
+	Title     string            `json:"title"`
+	Path      string            `json:"path,omitzero"`      // absolute; of the target file
+	StagedURI string            `json:"stagedUri,omitzero"` // file URI of the staged document
+	Surface   approvals.Surface `json:"surface"`
+	State     approvals.State   `json:"state"`
+	Mode      string            `json:"mode,omitzero"`
+	Agent     string            `json:"agent,omitzero"` // the subagent that asks; empty for the session itself
+	Since     time.Time         `json:"since"`
+	Session   string            `json:"session,omitzero"`
+	Staged    *staging.Staged   `json:"staged,omitzero"`
+	Line      uint32            `json:"line,omitzero"` // 0-based first changed line of the target
+	Summary   string            `json:"summary,omitzero"`
+	Notes     []approvals.Note  `json:"notes,omitzero"`
+	Rules     []string          `json:"rules,omitzero"` // the suggestions in words, by index
+	// Choices are the suggestions with every destination that they can have.
+	Choices []approvals.RuleChoice `json:"choices,omitzero"`
+	// SessionWords says what an allow for the session would let through; empty
+	// where there is none.
+	SessionWords string `json:"sessionWords,omitzero"`
+	// QuickAnswers answer a request with one keystroke, where that can be.
+	QuickAnswers []approvals.QuickAnswer `json:"quickAnswers,omitzero"`
+	// PlanModes can follow an approved plan (SettleParams.Mode).
+	PlanModes []approvals.PlanMode `json:"planModes,omitzero"`
 	By        approvals.By         `json:"by,omitzero"`
 	Settled   time.Time            `json:"settled,omitzero"`
 	Amended   bool                 `json:"amended,omitzero"`

@@ -112,8 +112,8 @@ func (f *front) settle(params jsontext.Value) (any, error) {
 		return nil, err
 	}
 	a, notes, err := f.hub.talk.Settle(p.ID, approvals.Decision{
-		Allow: p.Allow, Text: p.Text, Suggestion: p.Suggestion, ForSession: p.ForSession,
-		Answers: p.Answers, Notes: p.Notes, Mode: p.Mode, Message: p.Message, Interrupt: p.Interrupt,
+		Allow: p.Allow, Text: p.Text, Suggestion: p.Suggestion, Destination: p.Destination, ForSession: p.ForSession,
+		Answers: p.Answers, Notes: p.Notes, Mode: p.Mode, Message: p.Message, WithEdits: p.WithEdits, Interrupt: p.Interrupt,
 		By: f.by(p.How, p.Rule),
 	})
 	if a, ok := f.hub.lost[p.ID]; ok && err != nil {

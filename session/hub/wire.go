@@ -28,6 +28,13 @@ func wireOf(a approvals.Approval) Approval {
 		w.Line = uint32(diff.FirstChange(a.Document.Original(), a.Document.Text()))
 	}
 	w.Rules, w.Questions = ruleWords(a), approvals.Questions(a.Document)
+	if a.State == approvals.Pending {
+		w.Choices = approvals.RuleChoices(a.Request)
+		w.QuickAnswers, w.PlanModes = approvals.QuickAnswers(a.Document), approvals.PlanModes(a.Request)
+		if a.Surface != approvals.SurfaceQuestion && a.Surface != approvals.SurfacePlan {
+			_, w.SessionWords = approvals.ForSession(a.Request)
+		}
+	}
 	return w
 }
 

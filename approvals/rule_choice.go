@@ -1,0 +1,65 @@
+package approvals
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// destinations are all places that a rule can be kept in, from the one that
+// reaches least far.
+var destinations = []string{"session", "localSettings", "projectSettings", "userSettings"}
+
+// A RuleChoice is one rule that an allow can answer with: a suggestion of the
+// agent and where it goes. A decision names it by Suggestion and Destination.
+type RuleChoice struct {
+	Suggestion  int    `json:"suggestion"`           // index into Request.Suggestions
+	Destination string `json:"destination,omitzero"` // "" only where the agent names none and none can be chosen
+	Words       string `json:"words"`                // what it lets through, and which file it writes
+	Own         bool   `json:"suggested,omitzero"`   // the agent suggests it just so
+}
+
+// RuleChoices lists every rule that an allow of the request can answer with:
+// each suggestion where the agent would put it, and then, for rules and
+// folders, everywhere else. None is listed twice. A question or a plan has
+// none, since each is answered by itself.
+func RuleChoices(req Request) []RuleChoice {
+	if req.Tool == "AskUserQuestion" || req.Tool == "ExitPlanMode" {
+		return nil
+	}
+	var all []RuleChoice
+	add := func(c RuleChoice) {
+		if !slices.ContainsFunc(all, func(o RuleChoice) bool { return o.Words == c.Words }) {
+			all = append(all, c)
+		}
+	}
+	for i, s := range req.Suggestions {
+		u, _ := readUpdate(s)
+		add(RuleChoice{Suggestion: i, Destination: u.Destination, Words: RuleWords(s), Own: true})
+	}
+	for i, s := range req.Suggestions {
+		for _, d := range destinations {
+			if r, err := redirect(s, d); err == nil {
+				add(RuleChoice{Suggestion: i, Destination: d, Words: RuleWords(r)})
+			}
+		}
+	}
+	return all
+}
+
+// redirect is a suggestion with another destination, the rest of it as it came.
+// A mode holds for a session only, and what is not known is not touched.
+func redirect(suggestion jsontext.Value, destination string) (jsontext.Value, error) {
+	u, ok := readUpdate(suggestion)
+	switch {
+	case destination == "" || ok && u.Destination == destination:
+		return suggestion, nil
+	case !slices.Contains(destinations, destination):
+		return nil, fmt.Errorf("there is no destination %q: a rule goes to %s", visible(destination), strings.Join(destinations, ", "))
+	case !ok || u.Type != "addRules" && u.Type != "addDirectories":
+		return nil, fmt.Errorf("this suggestion can only go where the agent would put it: %s", RuleWords(suggestion))
+	}
+	return Splice(suggestion, TextField("destination", destination))
+}
