@@ -29,8 +29,8 @@ func TestSettingsOfInitialize(t *testing.T) {
 func TestPulledSettings(t *testing.T) {
 	run(t, benchOptions{client: pulling}, func(t *testing.T, b *bench) {
 		// The bench answers method not found: the hub is looked for all the same.
-		if len(b.connects) != 1 {
-			t.Fatalf("%d connects", len(b.connects))
+		if len(connects(b)) != 1 {
+			t.Fatalf("%d connects", len(connects(b)))
 		}
 		sameJSON(t, "registration", b.sent("client/registerCapability")[0],
 			`{"registrations":[{"id":"countersign.configuration","method":"workspace/didChangeConfiguration","registerOptions":{"section":"countersign"}}]}`)
@@ -74,12 +74,12 @@ func TestPushedSettings(t *testing.T) {
 // An editor that never answers does not keep the server from its hub.
 func TestSettingsThatNeverCome(t *testing.T) {
 	run(t, benchOptions{client: pulling, silent: true}, func(t *testing.T, b *bench) {
-		if len(b.connects) != 0 {
-			t.Fatalf("connected before the settings: %+v", b.connects)
+		if len(connects(b)) != 0 {
+			t.Fatalf("connected before the settings: %+v", connects(b))
 		}
 		b.wait(configurationTimeout)
-		if len(b.connects) != 1 {
-			t.Errorf("%d connects", len(b.connects))
+		if len(connects(b)) != 1 {
+			t.Errorf("%d connects", len(connects(b)))
 		}
 	})
 }

@@ -245,11 +245,9 @@ type bench struct {
 	silent bool
 	conn   *rpc.Conn
 
-	connects  []hub.ConnectOptions
-	storages  []string
-	connectFn func(n int) (Hub, hub.AttachResult, error) // nth connect, from 0; nil: the hub
-
 	mu       sync.Mutex
+	connects []hub.ConnectOptions
+	storages []string
 	log      []message                             // what the server sent
 	answer   map[string]func(params string) string // results of the server's requests
 	served   chan error
@@ -306,9 +304,16 @@ func newBench(t *testing.T, dir string, o benchOptions) *bench {
 		},
 	}
 	b.hub = newFakeHub(t, dir)
-	connect := func() (Hub, hub.AttachResult, error) {
+	connect := func(storage string, co hub.ConnectOptions) (Hub, hub.AttachResult, error) {
+		b.mu.Lock()
+		n := len(b.connects)
+		b.connects = append(b.connects, co)
+		if storage != "" {
+			b.storages = append(b.storages, storage)
+		}
+		b.mu.Unlock()
 		if o.connect != nil {
-			return o.connect(b, len(b.connects)-1)
+			return o.connect(b, n)
 		}
 		return b.hub, b.hub.attached(), nil
 	}
@@ -316,17 +321,10 @@ func newBench(t *testing.T, dir string, o benchOptions) *bench {
 	opts := Options{
 		Version: "test", Dir: dir,
 		Connect: func(_ context.Context, co hub.ConnectOptions) (Hub, hub.AttachResult, error) {
-			b.mu.Lock()
-			b.connects = append(b.connects, co)
-			b.mu.Unlock()
-			return connect()
+			return connect("", co)
 		},
 		ConnectStorage: func(_ context.Context, storage string, co hub.ConnectOptions) (Hub, hub.AttachResult, error) {
-			b.mu.Lock()
-			b.connects = append(b.connects, co)
-			b.storages = append(b.storages, storage)
-			b.mu.Unlock()
-			return connect()
+			return connect(storage, co)
 		},
 	}
 	go func() { b.served <- Serve(context.Background(), theirs, opts) }()
@@ -521,6 +519,18 @@ func (b *bench) diagnostics(uri string) string {
 	}
 	return last
 }
+
+// attempts are the connections to hubs so far, and the storages named.
+func (b *bench) attempts() (connects []hub.ConnectOptions, storages []string) {
+	synctest.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append(connects, b.connects...), append(storages, b.storages...)
+}
+
+func connects(b *bench) []hub.ConnectOptions { c, _ := b.attempts(); return c }
+
+func storages(b *bench) []string { _, s := b.attempts(); return s }
 
 // settles are the decisions that reached the hub.
 func (b *bench) settles() []hub.SettleParams {

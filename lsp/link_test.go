@@ -15,10 +15,10 @@ import (
 
 func TestConnecting(t *testing.T) {
 	run(t, benchOptions{options: `{"permissionMode":"plan"}`}, func(t *testing.T, b *bench) {
-		if len(b.connects) != 1 {
-			t.Fatalf("%d connects", len(b.connects))
+		if len(connects(b)) != 1 {
+			t.Fatalf("%d connects", len(connects(b)))
 		}
-		o := b.connects[0]
+		o := connects(b)[0]
 		if o.Root != b.dir || o.Name != "Neovim 0.10.4" || !o.Watch || !o.Start || o.Settings.PermissionMode != "plan" {
 			t.Errorf("connect: %+v", o)
 		}
@@ -61,7 +61,10 @@ func TestALostHub(t *testing.T) {
 		if n == 0 {
 			return b.hub, b.hub.attached(), nil
 		}
-		if !b.connects[n].Start {
+		b.mu.Lock()
+		start := b.connects[n].Start
+		b.mu.Unlock()
+		if !start {
 			return nil, hub.AttachResult{}, hub.ErrNotRunning
 		}
 		second := &fakeHub{t: b.t, root: b.dir, store: b.hub.store, events: make(chan hub.Event, 8), approvals: map[string]hub.Approval{}}
@@ -73,10 +76,10 @@ func TestALostHub(t *testing.T) {
 		b.hub.lose()
 		b.wait(time.Minute)
 		contains(t, "messages", b.messages(), "2 Countersign lost its hub (killed). Nothing was decided")
-		if n := len(b.connects); n < 3 || n > 20 {
+		if n := len(connects(b)); n < 3 || n > 20 {
 			t.Errorf("%d attempts in a minute", n)
 		}
-		for _, o := range b.connects[1:] {
+		for _, o := range connects(b)[1:] {
 			if o.Start {
 				t.Errorf("started a hub without need: %+v", o)
 			}
@@ -117,14 +120,14 @@ func TestAConnectionThatBreaks(t *testing.T) {
 // the path alone, and takes the prompts as well.
 func TestStartedInAStagedDocument(t *testing.T) {
 	run(t, benchOptions{noRoot: true}, func(t *testing.T, b *bench) {
-		if len(b.connects) != 0 {
-			t.Fatalf("connected before it was clear where: %+v", b.connects)
+		if len(connects(b)) != 0 {
+			t.Fatalf("connected before it was clear where: %+v", connects(b))
 		}
 		a := b.hub.propose("req-00000001", "a.txt", was, is)
 		<-b.hub.events // nobody is attached
 		b.open(a.StagedURI)
-		if len(b.storages) != 1 || b.storages[0] != b.hub.store.Dir() {
-			t.Fatalf("storages: %v", b.storages)
+		if len(storages(b)) != 1 || storages(b)[0] != b.hub.store.Dir() {
+			t.Fatalf("storages: %v", storages(b))
 		}
 		contains(t, "diagnostics", b.diagnostics(a.StagedURI), "The agent asks: Edit a.txt")
 		b.wait(time.Second)
@@ -133,8 +136,8 @@ func TestStartedInAStagedDocument(t *testing.T) {
 			t.Errorf("settled: %+v", got)
 		}
 		b.mustCommand("countersign.send", `{"text":"go on"}`)
-		if len(b.connects) != 1 {
-			t.Errorf("connects: %+v", b.connects)
+		if len(connects(b)) != 1 {
+			t.Errorf("connects: %+v", connects(b))
 		}
 	})
 }
@@ -156,8 +159,8 @@ func TestAStagedDocumentOfAnotherHub(t *testing.T) {
 		a := other.propose("req-00000001", "a.txt", was, is)
 		<-other.events
 		b.open(a.StagedURI)
-		if len(b.storages) != 1 || b.storages[0] != other.store.Dir() {
-			t.Fatalf("storages: %v", b.storages)
+		if len(storages(b)) != 1 || storages(b)[0] != other.store.Dir() {
+			t.Fatalf("storages: %v", storages(b))
 		}
 		b.wait(time.Second)
 		b.save(a.StagedURI)

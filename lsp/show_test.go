@@ -123,8 +123,8 @@ func TestHelix(t *testing.T) {
 	helix := `"clientInfo":{"name":"helix","version":"25.01.1 (e7ac2fcd)"},"capabilities":{"workspace":{"applyEdit":true,
 		"workspaceEdit":{"documentChanges":true,"resourceOperations":["create","rename","delete"]}}}`
 	run(t, benchOptions{client: helix}, func(t *testing.T, b *bench) {
-		if b.connects[0].Name != "Helix 25.01.1" {
-			t.Errorf("name: %q", b.connects[0].Name)
+		if connects(b)[0].Name != "Helix 25.01.1" {
+			t.Errorf("name: %q", connects(b)[0].Name)
 		}
 		a := b.hub.propose("req-00000001", "a.txt", was, is)
 		if n := len(b.sent("window/showDocument")); n != 1 {
