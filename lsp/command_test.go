@@ -3,6 +3,7 @@ package lsp
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -246,6 +247,23 @@ func TestReasonDocument(t *testing.T) {
 		b.close(uri)
 		if _, err := os.Stat(pathOf(uri)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the reason document is still there: %v", err)
+		}
+	})
+}
+
+// After a restart of the server an open reason document still is one.
+func TestAReasonDocumentFromBefore(t *testing.T) {
+	run(t, benchOptions{}, func(t *testing.T, b *bench) {
+		a := b.hub.command("req-00000001", "rm -r build")
+		uri := fileURI(b.hub.store.Dir() + "/reasons/" + a.ID + "/reason.md")
+		if err := os.MkdirAll(filepath.Dir(pathOf(uri)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		b.openWith(uri, "no\n")
+		b.wait(time.Second)
+		b.save(uri)
+		if got := b.settles(); len(got) != 1 || got[0].Message != "no" {
+			t.Errorf("settled: %+v", got)
 		}
 	})
 }

@@ -68,7 +68,7 @@ func (s *server) diagnostics(u string) []protocol.Diagnostic {
 		ds = append(ds, s.diagnostic("", 0, u, protocol.DiagnosticSeverityInformation, "pending",
 			fmt.Sprintf("%d more requests wait for a decision about this file.", waiting-maxDiagnostics)))
 	}
-	if _, id, ok := s.stagedAt(u); ok && open && s.board.cards[id] == nil {
+	if _, id, ok := s.stagedAt(u); ok && open && s.board.cards[id] == nil && !s.asking[id] {
 		if l := s.linkOf(u); l != nil && l.hub != nil {
 			ds = append(ds, s.diagnostic(id, 0, u, protocol.DiagnosticSeverityInformation, "unknown",
 				"No request is known for this document any more. Saving it decides nothing."))

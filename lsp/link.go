@@ -148,7 +148,6 @@ func (s *server) attempted(l *link, started bool, h Hub, res hub.AttachResult, e
 			s.reachStaged(l)
 		}
 		s.retry(l)
-		s.reachOpen()
 		return
 	}
 	if s.ended && len(l.waiting) == 0 {
@@ -168,17 +167,7 @@ func (s *server) attempted(l *link, started bool, h Hub, res hub.AttachResult, e
 	s.reconcile(l, res.Approvals)
 	s.release(l, h, nil)
 	s.progress()
-	s.reachOpen()
-}
-
-// reachOpen looks for the hubs of the staged documents that were opened before
-// it was known whose they are.
-func (s *server) reachOpen() {
-	for _, d := range s.documents.All() {
-		if _, _, staged := s.stagedAt(d.URI); staged && s.linkOf(d.URI) == nil {
-			s.reach(d.URI)
-		}
-	}
+	s.recallReasons()
 }
 
 // release hands a hub, or the reason why there is none, to those who wait.
@@ -305,12 +294,14 @@ func (s *server) reachStaged(l *link) {
 // any more was lost together with the hub that held it.
 func (s *server) ask(l *link, id string) {
 	h := l.hub
-	if h == nil {
+	if h == nil || s.asking[id] {
 		return
 	}
+	s.asking[id] = true
 	s.work(func(ctx context.Context) {
 		d, err := h.Show(ctx, hub.IDParams{ID: id})
 		s.push(func() {
+			delete(s.asking, id)
 			var he *hub.Error
 			switch {
 			case err == nil:
@@ -325,8 +316,15 @@ func (s *server) ask(l *link, id string) {
 // forgotten marks an approval that no hub knows any more.
 func (s *server) forgotten(l *link, id string) {
 	c := s.board.cards[id]
-	if c == nil || !c.pending() {
-		s.touched()
+	if c == nil {
+		for _, d := range s.documents.All() { // it says so at its top
+			if _, at, staged := s.stagedAt(d.URI); staged && at == id {
+				s.touched(d.URI)
+			}
+		}
+		return
+	}
+	if !c.pending() {
 		return
 	}
 	a := c.Approval

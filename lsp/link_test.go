@@ -173,6 +173,30 @@ func TestAStagedDocumentOfAnotherHub(t *testing.T) {
 	})
 }
 
+// A save that comes before the hub is reached is not mistaken for one of an
+// approval that nobody knows.
+func TestASaveBeforeTheHubIsReached(t *testing.T) {
+	run(t, benchOptions{connect: func(b *bench, n int) (Hub, hub.AttachResult, error) {
+		time.Sleep(3 * time.Second)
+		return b.hub, b.hub.attached(), nil
+	}}, func(t *testing.T, b *bench) {
+		a := b.hub.propose("req-00000001", "a.txt", was, is)
+		<-b.hub.events
+		b.open(a.StagedURI)
+		b.wait(time.Second)
+		b.save(a.StagedURI)
+		contains(t, "messages", b.messages(), "1 Nothing was decided by saving this document: its hub is not reached yet. Save it again in a moment.")
+		if len(b.hub.kept) != 0 {
+			t.Errorf("kept: %v", b.hub.kept)
+		}
+		b.wait(5 * time.Second)
+		b.save(a.StagedURI)
+		if got := b.settles(); len(got) != 1 || !got[0].Allow {
+			t.Errorf("settled: %+v", got)
+		}
+	})
+}
+
 func TestHubMessagesAreShown(t *testing.T) {
 	run(t, benchOptions{}, func(t *testing.T, b *bench) {
 		b.hub.say(hub.Message{Severity: "error", Text: "the agent\u202e ended"})

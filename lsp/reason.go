@@ -61,6 +61,28 @@ func (s *server) denyWithReasonCommand(ctx context.Context, sn *snapshot, a argu
 	return marshal(item(c))
 }
 
+// recallReasons takes note of reason documents that are open from before: an
+// editor restores them, or its server was started again.
+func (s *server) recallReasons() {
+	for _, d := range s.documents.All() {
+		s.recallReason(d.URI)
+	}
+}
+
+func (s *server) recallReason(uri string) {
+	path := pathOf(uri)
+	if filepath.Base(path) != reasonName || s.reasons[uri] != "" {
+		return
+	}
+	dir := filepath.Dir(path)
+	for _, l := range s.links {
+		if l.storage != "" && filepath.Dir(dir) == filepath.Join(l.storage, "reasons") {
+			s.reasons[uri] = filepath.Base(dir)
+			s.touched()
+		}
+	}
+}
+
 // openReason makes and shows a reason document.
 func (s *server) openReason(c *card) error {
 	path := reasonPath(c)

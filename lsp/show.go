@@ -159,9 +159,11 @@ func (s *server) reviewInWords(c *card) {
 	s.showInfo("%s", text)
 }
 
-// closeSettled closes the document of a settled approval where the editor can
-// be asked to without harm: it deletes files properly, the document is open and
-// has no unsaved change, and nobody is typing.
+// closeSettled closes the document of an approval that the person at this editor
+// has just settled, or that was settled before the editor restored it, where that does no harm: the editor closes what is deleted,
+// the document is open and has no unsaved change, and nobody is typing. After a
+// save it stays, because a save may be followed by more keys; and what others
+// settle stays, because somebody may be reading it.
 func (s *server) closeSettled(c *card) {
 	if c.staged == "" || !s.isOpen(c.staged) || !s.client.deletes || s.client.is("helix") {
 		return

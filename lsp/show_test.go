@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"countersign/approvals"
+	"countersign/session/hub"
 )
 
 func TestOpeningWaitsForTypingToEnd(t *testing.T) {
@@ -186,18 +187,24 @@ func TestReviewWithNeither(t *testing.T) {
 
 // A settled document is closed only where that works and loses nothing.
 func TestClosingSettledDocuments(t *testing.T) {
+	here := func(b *bench, a hub.Approval) { b.mustCommand("countersign.allow", `{"id":"`+a.ID+`"}`) }
+	elsewhere := func(b *bench, a hub.Approval) {
+		b.hub.endBy(a.ID, approvals.Allowed, approvals.By{FrontEnd: "command line", How: "command"}, "")
+	}
 	for _, c := range []struct {
 		name    string
 		prepare func(b *bench, uri string)
+		settle  func(b *bench, a hub.Approval)
 		want    int
 	}{
-		{"unchanged", func(*bench, string) {}, 1},
-		{"with an unsaved change", func(b *bench, uri string) { b.edit(uri, "mine\n"); b.wait(time.Minute) }, 0},
+		{"unchanged", func(*bench, string) {}, here, 1},
+		{"settled elsewhere", func(*bench, string) {}, elsewhere, 0},
+		{"with an unsaved change", func(b *bench, uri string) { b.edit(uri, "mine\n"); b.wait(time.Minute) }, here, 0},
 		{"while somebody types elsewhere", func(b *bench, _ string) {
 			other := fileURI(b.dir + "/other.txt")
 			b.openWith(other, "x\n")
 			b.edit(other, "xy\n")
-		}, 0},
+		}, here, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run(t, benchOptions{}, func(t *testing.T, b *bench) {
@@ -205,7 +212,7 @@ func TestClosingSettledDocuments(t *testing.T) {
 				b.open(a.StagedURI)
 				b.wait(time.Minute)
 				c.prepare(b, a.StagedURI)
-				b.hub.endBy(a.ID, approvals.Allowed, approvals.By{FrontEnd: "command line", How: "command"}, "")
+				c.settle(b, a)
 				edits := b.sent("workspace/applyEdit")
 				if len(edits) != c.want {
 					t.Fatalf("edits: %v", edits)

@@ -37,6 +37,7 @@ type state struct {
 	lastNow time.Time
 	arrived time.Time // when the editor's message in work was read; zero outside of one
 
+	asking     map[string]bool   // ids that a hub is being asked about
 	refreshing bool              // a code lens refresh is under way
 	stale      map[string]bool   // URIs whose diagnostics may have changed
 	published  map[string]string // URI → diagnostics last published
@@ -59,6 +60,7 @@ func newState(now func() time.Time) state {
 		reasons:   map[string]string{},
 		details:   map[string]*detail{},
 		saved:     map[string]string{},
+		asking:    map[string]bool{},
 		why:       map[string]SaveReason{},
 		stale:     map[string]bool{},
 		published: map[string]string{},

@@ -113,6 +113,7 @@ func (s *server) didOpen(p didOpenParams) {
 			s.ask(l, id)
 		}
 	}
+	s.recallReason(uri)
 	s.gesture(Event{Kind: EventOpened, URI: uri, ID: id})
 }
 

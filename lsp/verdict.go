@@ -53,15 +53,22 @@ func (s *server) act(v Verdict) {
 // inert says loudly that a save came too late, and keeps its text.
 func (s *server) inert(v Verdict, c *card, title string) {
 	why := v.Rule.Sentence()
-	if c != nil && !c.pending() {
-		why = ended(&c.Approval)
-	}
-	s.showError("Nothing was decided by saving %s: %s. Your text stays in the file and in the journal.", title, why)
 	l := s.linkOf(v.URI)
-	if v.Text == "" || v.ID == "" || l == nil {
+	switch {
+	case c != nil && !c.pending():
+		why = ended(&c.Approval)
+	case c == nil && (l == nil || l.hub == nil || s.asking[v.ID]):
+		// It may well be pending: the hub that knows is not there, or not yet.
+		s.showError("Nothing was decided by saving this document: its hub is not reached yet. Save it again in a moment.")
+		if l != nil {
+			s.attach(l, true)
+		}
 		return
 	}
-	s.keep(l, v.ID, v.Text)
+	s.showError("Nothing was decided by saving %s: %s. Your text stays in the file and in the journal.", title, why)
+	if v.Text != "" && v.ID != "" && l != nil {
+		s.keep(l, v.ID, v.Text)
+	}
 }
 
 // keep hands a text that came too late to the journal.
@@ -200,7 +207,9 @@ func (s *server) over(c, known *card) {
 		s.keepUnsent(known, c)
 	}
 	s.tell.forget(c.ID)
-	s.closeSettled(c)
+	if s.ours[c.ID] || known == nil { // settled here, or restored by the editor
+		s.closeSettled(c)
+	}
 }
 
 // keepUnsent keeps what a person changed in a document whose approval was
