@@ -163,6 +163,10 @@ func (s *Session) exited(r *run, e Exited) {
 	if !e.UnknownSession || r.resumes == "" {
 		again = nil
 	}
+	if ending {
+		again = nil
+	}
+	r.afresh = len(again) > 0
 	env, settings := s.env, s.settings
 	s.mu.Unlock()
 	for _, id := range open {
@@ -185,7 +189,7 @@ func (s *Session) exited(r *run, e Exited) {
 			i.State, i.Error = StateNone, ""
 		}
 	})
-	if !ending && len(again) > 0 {
+	if len(again) > 0 {
 		s.afresh.Add(1)
 		go func() {
 			defer s.afresh.Done()

@@ -82,6 +82,7 @@ type run struct {
 	prompted bool              // a prompt was sent that no turn has taken up yet
 	resumes  string            // the session it was to go on with
 	prompts  []string          // sent before its first turn began
+	afresh   bool              // these are sent again, to another agent
 	ending   bool              // Close or Renew ends it
 	wanted   string            // the mode it was started in, until it has reported its own
 
@@ -173,6 +174,12 @@ func (s *Session) Send(text string, env []string, settings Settings) (Info, erro
 	if err := r.agent.Send(text); err != nil {
 		if errors.Is(err, ErrGone) {
 			<-r.done // its last event says why
+			s.mu.Lock()
+			afresh := r.afresh
+			s.mu.Unlock()
+			if afresh {
+				return s.Info(), nil
+			}
 			if info := s.Info(); info.Error != "" {
 				return info, fmt.Errorf("the prompt was not sent: %s", info.Error)
 			}
