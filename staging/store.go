@@ -191,7 +191,9 @@ func (s *Store) stage(id, name, content string) (Print, error) {
 }
 
 // Remove takes the staged document of id away, with everything that editors
-// left beside it. An id that has none is no error.
+// left beside it. An id that has none is no error. The folder stays until
+// Clear: an editor that still has the document open can save it, and the
+// person hears that this decides nothing any more instead of a failed write.
 func (s *Store) Remove(id string) error {
 	if !validID(id) {
 		return fmt.Errorf("remove: %q is no id of a staged document", id)
@@ -202,10 +204,32 @@ func (s *Store) Remove(id string) error {
 	if err != nil {
 		return err
 	}
-	if err := proposed.RemoveAll(id); err != nil {
+	if err := empty(proposed, id); err != nil {
 		return fmt.Errorf("remove %s: %w", filepath.Join(s.dir, proposedName, id), plain(err))
 	}
 	return nil
+}
+
+// empty removes what lies in a folder. What is no folder is removed itself.
+func empty(parent *os.Root, name string) error {
+	fi, err := parent.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !fi.IsDir():
+		return parent.Remove(name)
+	}
+	entries, err := fs.ReadDir(parent.FS(), name)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		errs = append(errs, parent.RemoveAll(name+"/"+e.Name()))
+	}
+	return errors.Join(errs...)
 }
 
 // Clear removes every staged document but those whose id keep wants to stay.

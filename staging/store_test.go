@@ -382,3 +382,32 @@ func TestOpenPrivate(t *testing.T) {
 	_, err := OpenPrivate(path, flag)
 	mustFail(t, err, "symlink", path)
 }
+
+// An editor may have the document open when its approval is settled: a save
+// must still work, so that it can be said that it decides nothing.
+func TestRemovedDocumentCanBeSavedAgain(t *testing.T) {
+	s := open(t)
+	id := NewID("request")
+	st, err := s.Stage(id, "a.txt", "text\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(st.Path), "a.txt~"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remove(id); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(st.Path)); err != nil || len(left) != 0 {
+		t.Fatalf("after Remove: %v, %v", left, err)
+	}
+	if err := os.WriteFile(st.Path, []byte("late\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Clear(func(string) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(filepath.Dir(st.Path)); !os.IsNotExist(err) {
+		t.Fatalf("after Clear: %v", err)
+	}
+}
