@@ -12,7 +12,7 @@ import (
 type editor interface {
 	kind() string
 	// start opens a file of the project in a new terminal, with the snippet of
-	// editors/ and the world's settings.
+	// editors/ and the world's settings. A proposal that waits may be in focus then.
 	start(name string)
 	// shown is the absolute path of the document in focus.
 	shown() string
