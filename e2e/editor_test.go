@@ -63,11 +63,17 @@ func isStaged(path string) bool {
 // document that opens, a save.
 func (w *world) prompt(text string) {
 	w.t.Helper()
+	w.openPrompt()
+	w.editor.append(text)
+	w.editor.save()
+}
+
+// openPrompt runs the code action and waits for the document.
+func (w *world) openPrompt() {
+	w.t.Helper()
 	w.editor.action("Countersign: new prompt")
 	eventually(w.t, "prompt.md opens", func() (bool, string) {
 		path := w.editor.shown()
 		return filepath.Base(path) == "prompt.md", path + "\n" + w.editor.screen()
 	})
-	w.editor.append(text)
-	w.editor.save()
 }

@@ -80,7 +80,7 @@ func (n *neovim) await(what, expression, want string) {
 	n.w.t.Helper()
 	eventually(n.w.t, what, func() (bool, string) {
 		got := n.expr(expression)
-		return got == want, got + "\n" + n.screen() 
+		return got == want, got + "\n" + n.screen()
 	})
 }
 
