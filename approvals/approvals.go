@@ -132,6 +132,8 @@ type Amendment struct {
 	Input    jsontext.Value // updatedInput, always complete
 	Amended  bool           // Input differs from the request's
 	Restored bool           // the person restored the original: to be answered with a deny
+	Declined bool           // the text itself says that this is not approved
+	Mode     string         // plan: the mode that the text chooses, in the agent's words
 	Want     []byte         // bytes the target file must have afterwards; nil when no file is concerned
 	// Holds, where it is not nil, tells instead of Want whether bytes found
 	// afterwards are what was approved: the agent makes up a part of them

@@ -116,7 +116,7 @@ Notes:
 		"nothing":             {text: want, err: "no question is answered", line: 3},
 		"notes alone":         {text: strings.Replace(want, "Notes:\n", "Notes: x\n", 1), err: "no question is answered", line: 3},
 		"two ticks":           {text: change("[ ] Red", "[x] Red", "[ ] Blue", "[x] Blue"), err: "second tick", line: 8},
-		"tick and other":      {text: strings.Replace(change("[ ] Red", "[x] Red"), "Other:\n", "Other: x\n", 1), err: "only one of them", line: 3},
+		"tick and other":      {text: strings.Replace(change("[ ] Red", "[x] Red"), "Other:\n", "Other: x\n", 1), err: "only one of them", line: 11},
 		"option removed":      {text: change("- [ ] Red — warm\n", ""), err: `"Blue" was`, line: 0},
 		"last option removed": {text: change("- [ ] Bottom\n", ""), err: `"Bottom" was removed`, line: 14},
 		"option changed":      {text: change("[ ] Red", "[x] Dark red"), err: `"Red" was changed`, line: 7},
@@ -124,6 +124,12 @@ Notes:
 		"strange tick":        {text: change("[ ] Red", "[?] Red"), err: "neither", line: 7},
 		"heading removed":     {text: change("## 2. Which parts?\n", ""), err: "Which parts?", line: 0},
 		"empty":               {text: "", err: "Which color?", line: 1},
+		"answer astray":       {text: change("Choose one (Color).", "Choose one (Color).\nred, please"), err: "belongs to no answer", line: 6},
+		"answer at the top":   {text: "Red!\n" + change("[ ] Red", "[x] Red"), err: "belongs to no answer", line: 1},
+		"unfinished tick":     {text: change("[ ] Red", "[x Red"), err: "belongs to no answer", line: 7},
+		"other bullets":       {text: change("- [ ] Red", "  * [x] Red", "- [ ] Blue", "+ [ ] Blue"), want: `"answers":{"Which color?":"Red"}`},
+		"other, below":        {text: strings.Replace(want, "Other:\n", "Other:\n\n  dark green\n\n", 1), want: `"answers":{"Which color?":"dark green"}`},
+		"Other: in an answer": {text: strings.Replace(want, "Other:\n", "Other: a\nOther: b\n", 1), want: `"answers":{"Which color?":"a\nOther: b"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			am, err := d.Amend(c.text)
@@ -186,54 +192,6 @@ func FuzzQuestionDocument(f *testing.F) {
 			t.Fatalf("%q: %v", am.Input, err)
 		}
 	})
-}
-
-func TestPlan(t *testing.T) {
-	const plan = `{"plan":"# The plan\n1. edit","planFilePath":"/p.md"}`
-	for name, c := range map[string]struct {
-		input   string
-		dec     Decision
-		mode    string
-		plan    string // of the answer; "" for the request's own input
-		refused string
-	}{
-		"bare allow":      {plan, Decision{}, "default", "", ""},
-		"mode":            {plan, Decision{Mode: "acceptEdits"}, "acceptEdits", "", ""},
-		"edited":          {plan, Decision{Text: ptr("# Mine\n")}, "default", "# Mine", ""},
-		"saved unedited":  {plan, Decision{Text: ptr("# The plan\n1. edit\n")}, "default", "", ""},
-		"no plan":         {`{}`, Decision{}, "default", "", ""},
-		"no plan, edited": {`{}`, Decision{Text: ptr("do it\n")}, "default", "do it", ""},
-		"stay in plan":    {plan, Decision{Mode: "plan"}, "", "", "deny it"},
-		"no such mode":    {plan, Decision{Mode: "yolo"}, "", "", "no mode"},
-		"for the session": {plan, Decision{ForSession: true}, "", "", "each time"},
-		"emptied":         {plan, Decision{Text: ptr("\n")}, "", "", "empty"},
-		"with answers":    {plan, Decision{Answers: map[string]string{"a": "b"}}, "", "", "question"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
-			req := b.request("ExitPlanMode", c.input)
-			a := b.Register(req)
-			c.dec.Allow, c.dec.By = true, me
-			if c.refused != "" {
-				refusedWith(t, b, a.ID, c.dec, c.refused)
-				return
-			}
-			got, _, err := b.Settle(a.ID, c.dec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(got.Result.UpdatedPermissions) != 1 || string(got.Result.UpdatedPermissions[0]) != `{"type":"setMode","mode":"`+c.mode+`","destination":"session"}` {
-				t.Errorf("%s", got.Result.UpdatedPermissions)
-			}
-			if c.plan == "" {
-				if string(got.Result.UpdatedInput) != c.input || got.Amended {
-					t.Errorf("%s", got.Result.UpdatedInput)
-				}
-			} else if memberText(t, got.Result.UpdatedInput, "plan") != c.plan || !got.Amended {
-				t.Errorf("%s", got.Result.UpdatedInput)
-			}
-		})
-	}
 }
 
 func TestRules(t *testing.T) {

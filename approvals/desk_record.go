@@ -61,7 +61,19 @@ func amendmentDiff(a Approval, text string) string {
 	if name == "" {
 		name = a.Document.Basename()
 	}
-	return diff.Unified(name+" (proposed)", name+" (amended)", a.Document.Text(), text)
+	was, is := sides(a.Document, text)
+	return diff.Unified(name+" (proposed)", name+" (amended)", was, is)
+}
+
+// sides are what a document proposed and what a text of it says instead. Of a
+// plan that is the plan: what is ticked and remarked around it is no change.
+func sides(doc Document, text string) (was, is string) {
+	if d, ok := doc.(*planDocument); ok {
+		if p, err := d.parse(text); err == nil {
+			return endLine(d.plan), endLine(p.plan)
+		}
+	}
+	return doc.Text(), text
 }
 
 // recordText cuts a text that is too long to be kept.

@@ -69,18 +69,24 @@ func (d *Desk) deny(a Approval, dec Decision) (Approval, []Note, error) {
 		}
 		dec.Text = &text // what was sent back is what is recorded
 	}
+	said, notes := dec.Message, []Note(nil)
+	if p, ok := a.Document.(*planDocument); ok {
+		if text := d.unsent(a, dec.Text); text != nil {
+			said, notes = p.said(said, *text, dec.WithEdits)
+		}
+	}
 	next := a
-	next.State, next.Settled, next.By, next.Reason = Denied, d.o.Now(), dec.By, dec.Message
-	next.Result = deny(a.Request, a.Surface, dec.Message, edits, dec.Interrupt)
-	var notes []Note
-	if dec.Interrupt && dec.Message != "" {
+	next.State, next.Settled, next.By, next.Reason = Denied, d.o.Now(), dec.By, said
+	next.Result = deny(a.Request, a.Surface, said, edits, dec.Interrupt)
+	if dec.Interrupt && said != "" {
 		// Measured: the model reads a standard text instead of the message.
 		notes = append(notes, Note{Text: "The turn is ended, and the agent does not read the reason then.", Warning: true})
 	}
 	r := Record{}
 	r.proposal(a)
 	if text := d.unsent(a, dec.Text); text != nil {
-		r.Diff, r.Amended = amendmentDiff(a, *text), true
+		r.Diff = amendmentDiff(a, *text)
+		r.Amended = r.Diff != ""
 	}
 	return d.commit(a, next, r, notes)
 }
@@ -120,6 +126,11 @@ func (d *Desk) allow(a Approval, dec Decision) (Approval, []Note, error) {
 	if err != nil {
 		return refuse(err)
 	}
+	if am.Declined {
+		dec.Allow, dec.Mode, dec.Text = false, "", &text
+		denied, notes, err := d.deny(a, dec)
+		return denied, append(notes, Note{Text: fmt.Sprintf("%q was ticked, so this is a deny.", keepPlanningWords)}), err
+	}
 	next := a
 	next.Settled, next.By, next.Amended, next.Want, next.holds = d.o.Now(), dec.By, am.Amended, am.Want, am.Holds
 	r := Record{}
@@ -129,7 +140,7 @@ func (d *Desk) allow(a Approval, dec Decision) (Approval, []Note, error) {
 		r.proposal(a)
 		return d.commit(a, next, r, append(am.Notes, Note{Text: "The original text was put back, so this is a deny: the file stays as it is."}))
 	}
-	permissions, err := permissions(a, dec)
+	permissions, err := permissions(a, dec, am.Mode)
 	if err != nil {
 		return refuse(err)
 	}
@@ -138,7 +149,7 @@ func (d *Desk) allow(a Approval, dec Decision) (Approval, []Note, error) {
 	if am.Amended {
 		next.Amendment = amendmentDiff(a, text)
 		if dec.Text == nil && a.Surface != SurfaceQuestion {
-			added, removed := diff.Count(diff.Lines(a.Document.Text(), text))
+			added, removed := diff.Count(diff.Lines(sides(a.Document, text)))
 			notes = append(slices.Clone(notes), Note{Text: fmt.Sprintf("What lies in the staged document was allowed; it is not what was proposed (+%d −%d lines).", added, removed)})
 		}
 		r.Diff = next.Amendment
@@ -207,11 +218,12 @@ func fits(a Approval, dec Decision) error {
 	return nil
 }
 
-// permissions are the updatedPermissions of an allow.
-func permissions(a Approval, dec Decision) ([]jsontext.Value, error) {
+// permissions are the updatedPermissions of an allow. mode is the one to follow
+// a plan.
+func permissions(a Approval, dec Decision, mode string) ([]jsontext.Value, error) {
 	switch {
 	case a.Surface == SurfacePlan:
-		mode, err := planMode(a.Request, dec.Mode)
+		mode, err := planMode(a.Request, mode)
 		if err != nil {
 			return nil, err
 		}
@@ -231,12 +243,15 @@ func permissions(a Approval, dec Decision) ([]jsontext.Value, error) {
 
 // amend turns the decision into input.
 func amend(a Approval, dec Decision, text string) (Amendment, error) {
-	q, ok := a.Document.(*questionDocument)
-	if !ok || dec.Answers == nil {
-		return a.Document.Amend(text)
+	switch doc := a.Document.(type) {
+	case *questionDocument:
+		if dec.Answers != nil {
+			return doc.answered(dec.Answers, dec.Notes)
+		}
+	case *planDocument:
+		return doc.amend(text, dec.Mode)
 	}
-	input, err := q.answer(dec.Answers, dec.Notes)
-	return Amendment{Input: input, Amended: true}, err
+	return a.Document.Amend(text)
 }
 
 // text is what the person decided on: the editor's text, what lies staged, or

@@ -99,32 +99,50 @@ func (d *questionDocument) render(line func(string) string) string {
 	var b strings.Builder
 	b.WriteString(questionIntro + "\n")
 	for i, q := range d.questions {
-		fmt.Fprintf(&b, "\n%s\n\n", heading(i, q, line))
-		kind := "Choose one"
-		switch {
-		case len(q.Options) == 0:
-			kind = "Write an answer"
-		case q.MultiSelect:
-			kind = "Choose any"
-		}
-		if q.Header != "" {
-			kind += " (" + line(q.Header) + ")"
-		}
-		b.WriteString(kind + ".\n\n")
-		for _, o := range q.Options {
-			b.WriteString("- [ ] " + optionLine(o, line) + "\n")
-			if o.Preview != "" {
-				for l := range strings.Lines(o.Preview) {
-					b.WriteString("  > " + line(strings.TrimRight(l, "\r\n")) + "\n")
-				}
-			}
-		}
-		if len(q.Options) > 0 {
-			b.WriteByte('\n')
-		}
+		b.WriteString("\n" + heading(i, q, line) + "\n\n")
+		q.render(&b, line)
 		b.WriteString(otherMark + "\n" + notesMark + "\n")
 	}
 	return b.String()
+}
+
+// render writes what stands between a question's heading and the lines to write
+// on.
+func (q Question) render(b *strings.Builder, line func(string) string) {
+	kind := "Choose one"
+	switch {
+	case len(q.Options) == 0:
+		kind = "Write an answer"
+	case q.MultiSelect:
+		kind = "Choose any"
+	}
+	if q.Header != "" {
+		kind += " (" + line(q.Header) + ")"
+	}
+	b.WriteString(kind + ".\n\n")
+	for _, o := range q.Options {
+		b.WriteString("- [ ] " + optionLine(o, line) + "\n")
+		if o.Preview != "" {
+			for l := range strings.Lines(o.Preview) {
+				b.WriteString("  > " + line(strings.TrimRight(l, "\r\n")) + "\n")
+			}
+		}
+	}
+	if len(q.Options) > 0 {
+		b.WriteByte('\n')
+	}
+}
+
+// fixed are the lines that a question has besides its options, each without the
+// blanks around it.
+func (q Question) fixed() map[string]bool {
+	var b strings.Builder
+	q.render(&b, visible)
+	lines := map[string]bool{}
+	for l := range strings.Lines(b.String()) {
+		lines[strings.TrimSpace(l)] = true
+	}
+	return lines
 }
 
 func heading(i int, q Question, line func(string) string) string {
@@ -151,18 +169,29 @@ func (d *questionDocument) Amend(text string) (Amendment, error) {
 	if len(answers) == 0 {
 		return Amendment{}, &DocumentError{Line: 3, Reason: "no question is answered: tick an answer with [x] or write one after Other:, or deny to decline"}
 	}
+	return d.answered(answers, notes)
+}
+
+// answered is what an allow with these answers carries.
+func (d *questionDocument) answered(answers, notes map[string]string) (Amendment, error) {
 	input, err := d.answer(answers, notes)
 	if err != nil {
 		return Amendment{}, err
 	}
-	return Amendment{Input: input, Amended: true}, nil
+	am := Amendment{Input: input, Amended: true}
+	for _, q := range d.questions {
+		if strings.TrimSpace(answers[q.Question]) == "" {
+			am.Notes = append(am.Notes, Note{Text: fmt.Sprintf("Left without an answer: %s", short(q.Question))})
+		}
+	}
+	return am, nil
 }
 
 // parse finds the answers in a person's text.
 func (d *questionDocument) parse(text string) (answers, notes map[string]string, err error) {
 	answers, notes = map[string]string{}, map[string]string{}
 	var s *answerSection
-	n := 0
+	n, first := 0, 0 // first: a line before the first question that is not ours
 	for l := range strings.Lines(text) {
 		n++
 		l = strings.TrimRight(l, "\r\n \t")
@@ -176,13 +205,16 @@ func (d *questionDocument) parse(text string) (answers, notes map[string]string,
 					return nil, nil, err
 				}
 			}
-			s = &answerSection{q: d.questions[next], index: next, line: n}
+			s = &answerSection{q: d.questions[next], fixed: d.questions[next].fixed(), index: next, line: n}
 			continue
 		}
-		if s != nil {
+		switch {
+		case s != nil:
 			if err := s.take(l, n); err != nil {
 				return nil, nil, err
 			}
+		case strings.TrimSpace(l) != "" && strings.TrimSpace(l) != questionIntro && first == 0:
+			first = n
 		}
 	}
 	if s != nil {
@@ -195,19 +227,31 @@ func (d *questionDocument) parse(text string) (answers, notes map[string]string,
 		if s != nil {
 			missing = s.index + 1
 		}
-		return nil, nil, &DocumentError{Line: max(n, 1), Reason: fmt.Sprintf("the line %q was changed or removed: it says which question is answered", heading(missing, d.questions[missing], visible))}
+		line := max(n, 1)
+		if first > 0 {
+			line = first
+		}
+		return nil, nil, &DocumentError{Line: line, Reason: fmt.Sprintf("the line %q was changed or removed: it says which question is answered", heading(missing, d.questions[missing], visible))}
+	}
+	if first > 0 {
+		return nil, nil, &DocumentError{Line: first, Reason: strayLine}
 	}
 	return answers, notes, nil
 }
 
+// strayLine: what somebody wrote must not be dropped unseen.
+const strayLine = "this line belongs to no answer: write answers after " + otherMark + " and remarks after " + notesMark
+
 // An answerSection is one question's part of the document while it is read.
 type answerSection struct {
 	q           Question
+	fixed       map[string]bool
 	index, line int
 	options     int // seen so far
 	ticked      []string
 	other       []string
 	notes       []string
+	otherAt     int // the line of what is written after Other:
 	inOther     bool
 	inNotes     bool
 }
@@ -221,36 +265,39 @@ func (s *answerSection) take(l string, n int) error {
 		s.inNotes = true
 		s.notes = append(s.notes, strings.TrimPrefix(l, notesMark))
 		return nil
+	case strings.HasPrefix(l, otherMark) && !s.inOther:
+		s.inOther = true
+		l = strings.TrimPrefix(l, otherMark)
+		fallthrough
 	case s.inOther:
+		if s.otherAt == 0 && strings.TrimSpace(l) != "" {
+			s.otherAt = n
+		}
 		s.other = append(s.other, l)
 		return nil
-	case strings.HasPrefix(l, otherMark):
-		s.inOther = true
-		s.other = append(s.other, strings.TrimPrefix(l, otherMark))
-		return nil
 	}
-	l = strings.TrimLeft(l, " \t")
-	if !strings.HasPrefix(l, "- [") && !strings.HasPrefix(l, "* [") {
+	l = strings.TrimSpace(l)
+	t, ok := taskLine(l)
+	switch {
+	case !ok && l != "" && !s.fixed[l]:
+		return &DocumentError{Line: n, Reason: strayLine}
+	case !ok:
 		return nil
-	}
-	if s.options == len(s.q.Options) {
+	case s.options == len(s.q.Options):
 		return &DocumentError{Line: n, Reason: "the question does not offer this option: write another answer after " + otherMark}
 	}
 	o := s.q.Options[s.options]
 	s.options++
-	mark, rest, ok := strings.Cut(l[3:], "]")
-	if !ok || strings.TrimSpace(rest) != strings.TrimSpace(optionLine(o, visible)) {
+	switch {
+	case t.rest != strings.TrimSpace(optionLine(o, visible)):
 		return &DocumentError{Line: n, Reason: fmt.Sprintf("the option %q was changed: leave options as they are, and write another answer after %s", visible(o.Label), otherMark)}
-	}
-	switch strings.TrimSpace(mark) {
-	case "":
-	case "x", "X", "✓", "✔":
-		if len(s.ticked) == 1 && !s.q.MultiSelect {
-			return &DocumentError{Line: n, Reason: "this is the second tick, and only one answer can be chosen"}
-		}
-		s.ticked = append(s.ticked, o.Label)
+	case t.mark == "":
+	case !t.ticked():
+		return &DocumentError{Line: n, Reason: t.strange()}
+	case len(s.ticked) == 1 && !s.q.MultiSelect:
+		return &DocumentError{Line: n, Reason: "this is the second tick, and only one answer can be chosen"}
 	default:
-		return &DocumentError{Line: n, Reason: fmt.Sprintf("[%s] is neither ticked nor empty: tick with [x]", mark)}
+		s.ticked = append(s.ticked, o.Label)
 	}
 	return nil
 }
@@ -262,7 +309,7 @@ func (s *answerSection) end(answers, notes map[string]string) error {
 	other := strings.TrimSpace(strings.Join(s.other, "\n"))
 	if other != "" {
 		if len(s.ticked) > 0 && !s.q.MultiSelect {
-			return &DocumentError{Line: s.line, Reason: "an option is ticked and another answer is written: only one of them can be the answer"}
+			return &DocumentError{Line: s.otherAt, Reason: "an option is ticked and another answer is written: only one of them can be the answer"}
 		}
 		s.ticked = append(s.ticked, other)
 	}
