@@ -228,6 +228,15 @@ var saveCases = []gestureCase{
 		900 save A
 		901 close A
 		3000 end`, `1050 allow A saved text`},
+	{"save-all: reloaded while the save is held, as after a formatter", `
+		0 staged A
+		0 open A
+		0 open x
+		500 change x
+		900 save A
+		901 close A
+		904 open A
+		3000 end`, `1050 allow A saved text`},
 	{"save-all: held while saves come to mean amend", `
 		0 staged A
 		0 open A
