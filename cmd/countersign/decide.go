@@ -55,6 +55,7 @@ func (w *workspace) settle(ctx context.Context, t *terminal, p hub.SettleParams)
 		for _, n := range done.Notes {
 			fmt.Fprintf(t.out, "  %s\n", visible(n.Text))
 		}
+		fmt.Fprint(t.out, t.diff(visible(done.Amendment)))
 		return nil
 	})
 }

@@ -102,6 +102,9 @@ func printDetail(t *terminal, d hub.Detail) {
 	}
 	if d.Diff != "" {
 		fmt.Fprintf(t.out, "\n%s", t.diff(visible(d.Diff)))
+		if d.Amendment != "" {
+			fmt.Fprintf(t.out, "\nit was amended since; allowing it allows it with these changes:\n%s", t.diff(visible(d.Amendment)))
+		}
 		return
 	}
 	if input := d.Input.Clone(); len(input) > 0 {

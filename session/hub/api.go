@@ -88,8 +88,9 @@ type SettleParams struct {
 
 // Settled is what a decision came to.
 type Settled struct {
-	Approval Approval         `json:"approval"`
-	Notes    []approvals.Note `json:"notes,omitzero"`
+	Approval  Approval         `json:"approval"`
+	Notes     []approvals.Note `json:"notes,omitzero"`
+	Amendment string           `json:"amendment,omitzero"` // unified: from what was proposed to what was allowed
 }
 
 // KeepParams hand over an amendment that was saved after its approval had been
@@ -143,6 +144,9 @@ type Detail struct {
 	Original string         `json:"original"` // text of the target now known
 	Text     string         `json:"text"`     // text as staged
 	Diff     string         `json:"diff"`     // unified, capped
+	// Amendment is a unified diff, capped: from Text to what lies staged now and
+	// would be allowed. Empty when nothing was amended.
+	Amendment string `json:"amendment,omitzero"`
 }
 
 // Status is what countersign status shows.

@@ -122,7 +122,7 @@ func (f *front) settle(params jsontext.Value) (any, error) {
 	if err != nil {
 		return nil, settleError(err)
 	}
-	return Settled{Approval: wireOf(a), Notes: notes}, nil
+	return Settled{Approval: wireOf(a), Notes: notes, Amendment: a.Amendment}, nil
 }
 
 func (f *front) keep(params jsontext.Value) (any, error) {

@@ -11,6 +11,7 @@ import (
 	"countersign/approvals"
 	"countersign/diff"
 	"countersign/session/rpc"
+	"countersign/staging"
 )
 
 // wireOf turns an approval into what crosses the socket. It computes no diff.
@@ -25,7 +26,7 @@ func wireOf(a approvals.Approval) Approval {
 		w.StagedURI = fileURI(a.Staged.Path)
 	}
 	if a.Document != nil && a.Path != "" {
-		w.Line = uint32(diff.FirstChange(a.Document.Original(), a.Document.Text()))
+		w.Line = uint32(max(0, diff.FirstChange(a.Document.Original(), a.Document.Text())))
 	}
 	w.Rules, w.Questions = ruleWords(a), approvals.Questions(a.Document)
 	if a.State == approvals.Pending {
@@ -65,6 +66,12 @@ func detailOf(a approvals.Approval) Detail {
 			name = a.Document.Basename()
 		}
 		d.Diff = diff.Unified(name, name, d.Original, d.Text)
+		if a.Staged != nil {
+			// What cannot be read is told when somebody decides on it.
+			if now, err := staging.Look(*a.Staged, 0); err == nil {
+				d.Amendment = diff.Unified("proposed", "amended", d.Text, approvals.TakeBackNewline(d.Text, now.Text))
+			}
+		}
 	}
 	return d
 }
