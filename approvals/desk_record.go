@@ -52,7 +52,7 @@ func (r *Record) proposal(a Approval) {
 	}
 	r.Base, r.Proposed = p.Base().Hash, hashOf([]byte(p.Text()))
 	r.Diff = diff.Unified(p.Path(), p.Path(), p.Original(), p.Text())
-	r.Text = recordText(p.Text())
+	r.Text = RecordText(p.Text())
 }
 
 // amendmentDiff is what a person changed in a document.
@@ -76,8 +76,9 @@ func sides(doc Document, text string) (was, is string) {
 	return doc.Text(), text
 }
 
-// recordText cuts a text that is too long to be kept.
-func recordText(s string) string {
+// RecordText is a text as a record keeps it: the beginning of one that is very
+// long, which then says so.
+func RecordText(s string) string {
 	if len(s) <= maxText {
 		return s
 	}

@@ -94,7 +94,7 @@ func (d *Desk) Keep(id, text string) error {
 }
 
 func (d *Desk) keep(a Approval, text string) error {
-	r := Record{Kind: RecordKept, ID: a.ID, Title: a.Title, Path: a.Path, State: a.State, Want: hashOf([]byte(text)), Text: recordText(text)}
+	r := Record{Kind: RecordKept, ID: a.ID, Title: a.Title, Path: a.Path, State: a.State, Want: hashOf([]byte(text)), Text: RecordText(text)}
 	if a.Document != nil {
 		r.Diff = amendmentDiff(a, text)
 	}

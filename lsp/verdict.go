@@ -65,10 +65,12 @@ func (s *server) inert(v Verdict, c *card, title string) {
 		}
 		return
 	}
-	s.showError("Nothing was decided by saving %s: %s. Your text stays in the file and in the journal.", title, why)
-	if v.Text != "" && v.ID != "" && l != nil {
-		s.keep(l, v.ID, v.Text)
+	if v.Text == "" || v.ID == "" || l == nil {
+		s.showError("Nothing was decided by saving %s: %s. Your text stays in the file.", title, why)
+		return
 	}
+	s.showError("Nothing was decided by saving %s: %s. Your text stays in the file and in the journal.", title, why)
+	s.keep(l, v.ID, v.Text)
 }
 
 // keep hands a text that came too late to the journal.
@@ -79,6 +81,9 @@ func (s *server) keep(l *link, id, text string) {
 		}
 		if err != nil {
 			s.log.Warn("a late text was not kept", zap.String("approval", id), zap.Error(err))
+			s.push(func() {
+				s.showWarning("Your text for %s is not in the journal, only in its file: %s", oneLine(id, maxTitle), sentence(err))
+			})
 		}
 	})
 }

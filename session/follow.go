@@ -168,11 +168,13 @@ func (s *Session) exited(r *run, e Exited) {
 	}
 	r.afresh = len(again) > 0
 	env, settings := s.env, s.settings
+	// An end is quiet only where nobody waited for anything.
+	working := s.info.State == StateRunning || s.info.State == StateStarting
 	s.mu.Unlock()
 	for _, id := range open {
 		s.o.Desk.Withdraw(id, "the agent that asked is gone: "+e.Explanation)
 	}
-	if !ending && len(again) == 0 && (!e.Expected || len(open) > 0) {
+	if !ending && len(again) == 0 && (!e.Expected || working || len(open) > 0) {
 		s.o.Report(true, e.Explanation, "")
 	}
 	s.change(func(i *Info) {

@@ -150,6 +150,27 @@ func TestLostAgentWithdrawsAndDecidesNothing(t *testing.T) {
 	}
 }
 
+// An agent that ends well in the middle of a turn leaves a person waiting who
+// must be told; one that ends while idle does not.
+func TestAnAgentThatEndsByItselfIsToldOnlyWhileItWorks(t *testing.T) {
+	for _, idle := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			defer b.Close()
+			a := b.start(t)
+			if idle {
+				a.events <- TurnEnded{}
+			}
+			synctest.Wait()
+			a.end(Exited{Expected: true, Explanation: "the agent ended by itself"})
+			synctest.Wait()
+			if told := strings.Contains(b.told(), "ended by itself"); told == idle {
+				t.Errorf("idle %v: the person was told %q", idle, b.told())
+			}
+		})
+	}
+}
+
 func TestAnswerThatDoesNotReachTheAgentIsSaidSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

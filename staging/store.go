@@ -365,6 +365,15 @@ func Locate(path string) (storage, id string, ok bool) {
 	return "", "", false
 }
 
+// Folder is where the document with that id lies in a storage, "" for what is
+// no id.
+func Folder(storage, id string) string {
+	if !validID(id) {
+		return ""
+	}
+	return filepath.Join(storage, proposedName, id)
+}
+
 func locate(dir string) (id string, ok bool) {
 	id = filepath.Base(dir)
 	return id, madeID(id) && filepath.Base(filepath.Dir(dir)) == proposedName

@@ -131,7 +131,7 @@ func (s Starter) Start(o session.StartOptions) (session.Agent, error) {
 	env := Environment(o)
 	path, err := lookPath(name, o.Dir, env)
 	if err != nil {
-		return nil, explainStart(name, o.Dir, env, err)
+		return nil, explainStart(name, "", o.Dir, env, err)
 	}
 	a := &agent{
 		name: strings.Join(o.Settings.Agent.Command, " "), dir: o.Dir, mode: o.Mode, resume: o.Resume, log: s.Log,
@@ -149,7 +149,7 @@ func (s Starter) Start(o session.StartOptions) (session.Agent, error) {
 	}
 	err = a.spawn(path, append(o.Settings.Agent.Command[1:len(o.Settings.Agent.Command):len(o.Settings.Agent.Command)], Args(o)...), env)
 	if err != nil {
-		return nil, explainStart(name, o.Dir, env, err)
+		return nil, explainStart(name, path, o.Dir, env, err)
 	}
 	a.lines = newLineReader(a.stdout, maxLine)
 	hello, err := controlRequest(a.asked.add("initialize", nil), "initialize", "")

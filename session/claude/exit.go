@@ -118,7 +118,8 @@ func lookup(env []string, name string) string {
 }
 
 // explainStart says, for the person, why the agent's process could not start.
-func explainStart(name, dir string, env []string, err error) error {
+// path is where the command was found, "" where it was not.
+func explainStart(name, path, dir string, env []string, err error) error {
 	if info, bad := os.Stat(dir); dir != "" && (bad != nil || !info.IsDir()) {
 		return fmt.Errorf("the agent cannot be started in %s: that is no folder any more: %w", dir, err)
 	}
@@ -131,10 +132,12 @@ func explainStart(name, dir string, env []string, err error) error {
 	case errors.Is(err, syscall.ENOEXEC):
 		return fmt.Errorf("the agent %q is not a program for this machine; %s: %w", name, hint, err)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
-		if strings.ContainsRune(name, filepath.Separator) {
-			if _, bad := os.Stat(name); bad == nil {
-				return fmt.Errorf("the agent %q is there but cannot be run: what its first line names is missing: %w", name, err)
+		if path != "" {
+			if _, bad := os.Stat(path); bad == nil {
+				return fmt.Errorf("the agent %q is there (%s) but cannot be run: the interpreter that its first line names is missing: %w", name, path, err)
 			}
+		}
+		if strings.ContainsRune(name, filepath.Separator) {
 			return fmt.Errorf("the agent %q was not found; %s: %w", name, hint, err)
 		}
 		return fmt.Errorf("the agent %q was not found in PATH (%s): install it, or give its full path in the setting agent.command: %w", name, lookup(env, "PATH"), err)

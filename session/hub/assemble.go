@@ -105,6 +105,7 @@ func (h *hub) recoverLost(journal *approvals.Journal) error {
 		if !ok {
 			continue
 		}
+		document := h.lostDocument(journal, r)
 		errs = append(errs, journal.Append(approvals.Record{
 			Kind: approvals.RecordSettled, ID: r.ID, RequestID: r.RequestID, Session: r.Session, Agent: r.Agent,
 			Tool: r.Tool, ToolUseID: r.ToolUseID, Surface: r.Surface, Title: r.Title, Path: r.Path,
@@ -113,7 +114,7 @@ func (h *hub) recoverLost(journal *approvals.Journal) error {
 		h.lost[id] = approvals.Approval{
 			ID: r.ID, Surface: r.Surface, Title: r.Title, Path: r.Path, State: approvals.Withdrawn,
 			Request: approvals.Request{ID: r.RequestID, Tool: r.Tool, ToolUseID: r.ToolUseID, Session: r.Session, Input: r.Input},
-			Since:   r.Time, Settled: h.record.Started, Reason: lostReason,
+			Since:   r.Time, Settled: h.record.Started, Reason: lostReason, Staged: document,
 		}
 		h.log.Warn("an approval was lost with its agent", zap.String("id", id))
 	}

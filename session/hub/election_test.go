@@ -94,6 +94,10 @@ func TestKilledHubIsReplaced(t *testing.T) {
 	w.send(c, "go")
 	a := w.pendingOf(c)
 	agents := childrenOf(at.PID)
+	const own = "what the person had written so far\n"
+	if err := os.WriteFile(a.Staged.Path, []byte(own), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := syscall.Kill(at.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +110,7 @@ func TestKilledHubIsReplaced(t *testing.T) {
 	if _, err := next.Settle(t.Context(), SettleParams{ID: a.ID, Allow: true, How: "save"}); codeOf(err) != CodeSettled || !strings.Contains(err.Error(), lostReason) {
 		t.Errorf("deciding what was lost: %v", err)
 	}
-	if d, err := next.Show(t.Context(), IDParams{a.ID}); err != nil || d.Approval.State != approvals.Withdrawn || len(d.Input) == 0 {
+	if d, err := next.Show(t.Context(), IDParams{a.ID}); err != nil || d.Approval.State != approvals.Withdrawn || len(d.Input) == 0 || d.Approval.StagedURI != a.StagedURI {
 		t.Errorf("showing what was lost: %+v, %v", d, err)
 	}
 	if err := next.Log(t.Context()); err != nil {
@@ -120,6 +124,11 @@ func TestKilledHubIsReplaced(t *testing.T) {
 		return r.Kind == approvals.RecordSettled && r.ID == a.ID && r.State == approvals.Withdrawn && r.Reason == lostReason
 	}) {
 		t.Error("the journal does not tell what was lost")
+	}
+	if !slices.ContainsFunc(records, func(r approvals.Record) bool {
+		return r.Kind == approvals.RecordKept && r.ID == a.ID && r.Text == own
+	}) {
+		t.Error("the journal does not have what the person had written")
 	}
 	if len(agents) == 0 {
 		t.Error("the hub had no agent")
