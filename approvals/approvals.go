@@ -88,6 +88,7 @@ type Approval struct {
 	Document Document        // what is reviewed; never nil for a pending approval, nil once Get finds it settled
 	Staged   *staging.Staged // nil when nothing lies on disk (reviewEdits "panel", storage not writable)
 	Notes    []Note          // what the person should know before deciding
+	Hidden   []HiddenPlace   // what does not show in the staged text; nil once settled
 
 	// Set when settled.
 	Settled    time.Time

@@ -13,6 +13,8 @@ type commandDocument struct {
 	command string
 }
 
+const commandName = "command.sh"
+
 // newCommand takes a Bash request's input.
 func newCommand(req Request) (*commandDocument, []Note, error) {
 	in, err := takeApart(own(req.Input))
@@ -24,7 +26,7 @@ func newCommand(req Request) (*commandDocument, []Note, error) {
 		return nil, nil, err
 	}
 	d := &commandDocument{input: in, command: command}
-	notes := hiddenNotes(command, "", commandText)
+	var notes []Note
 	if v := in.get("dangerouslyDisableSandbox"); v != nil && v.Kind() != 'f' {
 		notes = append(notes, Note{Text: "It asks to run outside the sandbox.", Warning: true})
 	}
@@ -35,7 +37,7 @@ func newCommand(req Request) (*commandDocument, []Note, error) {
 }
 
 // Basename makes editors see a shell script.
-func (d *commandDocument) Basename() string { return "command.sh" }
+func (d *commandDocument) Basename() string { return commandName }
 
 // Text is the command as a file of lines: editors end the last line anyway, so
 // it is staged ended, and Amend takes that newline back.
@@ -60,7 +62,7 @@ func (d *commandDocument) Amend(text string) (Amendment, error) {
 	if err != nil {
 		return Amendment{}, err
 	}
-	return Amendment{Input: input, Amended: true, Notes: hiddenNotes(command, d.command, commandText)}, nil
+	return Amendment{Input: input, Amended: true, Notes: hiddenNotes(command, d.command, CommandText)}, nil
 }
 
 // endLine ends the last line of a text that is staged.

@@ -154,8 +154,8 @@ func (d *Desk) prepare(req Request, id string, carry func(doc Document) (string,
 	policy := d.policy
 	d.mu.Unlock()
 	req.Input = own(req.Input)
-	surface, doc, notes := Route(req, d.o.ReadFile, policy)
-	a := Approval{ID: id, Request: req, Surface: surface, State: Pending, Since: d.o.Now(), Document: doc, Notes: notes}
+	surface, doc, notes, hidden := routed(req, d.o.ReadFile, policy)
+	a := Approval{ID: id, Request: req, Surface: surface, State: Pending, Since: d.o.Now(), Document: doc, Notes: notes, Hidden: hidden}
 	a.Title, a.Path = titleOf(req, surface, doc), pathOf(req)
 	proposal, isProposal := doc.(*Proposal)
 	if isProposal {
@@ -165,7 +165,9 @@ func (d *Desk) prepare(req Request, id string, carry func(doc Document) (string,
 	if carry != nil {
 		var more []Note
 		text, more = carry(doc)
-		a.carried = text != doc.Text()
+		if a.carried = text != doc.Text(); a.carried {
+			a.Hidden = hiddenIn(doc, text).found
+		}
 		a.Notes = slices.Concat(more, a.Notes)
 	}
 	stage := d.o.Stage != nil && surface != SurfaceRefused && !(isProposal && surface == SurfacePanel)
@@ -258,7 +260,7 @@ func (d *Desk) forget(place *list.Element) {
 // remembered is what the desk keeps of a settled approval: enough to tell what
 // was decided, without the texts.
 func remembered(a Approval) Approval {
-	a.Document, a.Want, a.holds, a.Result.UpdatedInput = nil, nil, nil, nil
+	a.Document, a.Want, a.holds, a.Result.UpdatedInput, a.Hidden = nil, nil, nil, nil, nil
 	if len(a.Request.Input) > maxInput {
 		a.Request.Input = nil
 	}

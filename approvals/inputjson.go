@@ -48,6 +48,8 @@ type inputDocument struct {
 	text  string
 }
 
+const inputName = "input.json"
+
 // newInput takes any request's input. It never fails.
 func newInput(req Request) (*inputDocument, []Note) {
 	d := &inputDocument{raw: own(req.Input)}
@@ -60,11 +62,11 @@ func newInput(req Request) (*inputDocument, []Note) {
 		notes = append(notes, Note{Text: "The tool's input cannot be amended: " + d.why.Error() + ".", Warning: true})
 	}
 	d.text = endLine(pretty(d.raw))
-	return d, append(notes, hiddenNotes(d.text, "", jsonText)...)
+	return d, notes
 }
 
 // Basename makes editors see JSON.
-func (d *inputDocument) Basename() string { return "input.json" }
+func (d *inputDocument) Basename() string { return inputName }
 
 // Text is the input, one member a line.
 func (d *inputDocument) Text() string { return d.text }
@@ -117,7 +119,7 @@ func (d *inputDocument) Amend(text string) (Amendment, error) {
 	if err != nil {
 		return Amendment{}, err
 	}
-	return Amendment{Input: input, Amended: true, Notes: append(notes, hiddenNotes(text, d.text, jsonText)...)}, nil
+	return Amendment{Input: input, Amended: true, Notes: append(notes, hiddenNotes(text, d.text, JSONText)...)}, nil
 }
 
 // unreadable says where a text stops being a JSON object.

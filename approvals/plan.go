@@ -41,7 +41,7 @@ func newPlan(req Request) (*planDocument, []Note, error) {
 	if !ok || strings.TrimSpace(plan) == "" {
 		return d, []Note{{Text: "The agent sent no plan with its request.", Warning: true}}, nil
 	}
-	return d, hiddenNotes(d.text, "", anyText), nil
+	return d, nil, nil
 }
 
 // The fixed lines of a plan document.
@@ -129,7 +129,7 @@ func (d *planDocument) amend(text, mode string) (Amendment, error) {
 	if am.Input, err = d.input.splice(TextField("plan", p.plan)); err != nil {
 		return Amendment{}, err
 	}
-	am.Amended, am.Notes = true, hiddenNotes(text, d.text, anyText)
+	am.Amended, am.Notes = true, hiddenNotes(text, d.text, AnyText)
 	return am, nil
 }
 

@@ -152,7 +152,7 @@ func TestPlanDocument(t *testing.T) {
 		t.Errorf("%s", d.Text())
 	}
 	// A place is told as it is in the document.
-	_, notes, _ = newPlan(jsonRequest("ExitPlanMode", `{"plan":"a\nb\u202ec"}`))
+	_, _, notes = Route(jsonRequest("ExitPlanMode", `{"plan":"a\nb\u202ec"}`), readOnly(nil), Policy{})
 	if len(notes) != 1 || !strings.HasPrefix(notes[0].Text, "Line 12, column 2:") {
 		t.Errorf("%v", notes)
 	}

@@ -68,9 +68,24 @@ func newQuestion(req Request) (*questionDocument, []Note, error) {
 			return nil, nil, fmt.Errorf("question %d is asked twice, and answers are told apart by the question's text", i+1)
 		}
 	}
-	raw := d.render(rawLine)
 	d.text = d.render(visible)
-	return d, hiddenNotes(raw, "", anyText), nil
+	return d, nil, nil
+}
+
+// hidden finds what the questions hold that does not show. It is written out in
+// the document, line for line, so the places are whole lines of that.
+func (d *questionDocument) hidden() finder {
+	f := find(d.render(rawLine), "", AnyText)
+	lines := strings.SplitAfter(d.text, "\n")
+	from, n := 0, 0
+	for i := range f.found {
+		p := &f.found[i]
+		for ; n < p.Line-1; n++ {
+			from += len(lines[n])
+		}
+		p.Column, p.Offset, p.Length = 0, from, len(strings.TrimSuffix(lines[n], "\n"))
+	}
+	return f
 }
 
 // rawLine keeps hidden characters, for finding their places.

@@ -21,8 +21,15 @@ type Policy struct {
 //
 // It never fails: what cannot be shown better is shown as the input's JSON.
 func Route(req Request, read ReadFile, pol Policy) (Surface, Document, []Note) {
+	surface, doc, notes, _ := routed(req, read, pol)
+	return surface, doc, notes
+}
+
+// routed is Route with the places that do not show in the document's text.
+func routed(req Request, read ReadFile, pol Policy) (Surface, Document, []Note, []HiddenPlace) {
 	surface, doc, notes := route(req, read, pol)
-	return surface, doc, slices.Concat(notes, requestNotes(req))
+	f := hiddenIn(doc, doc.Text())
+	return surface, doc, slices.Concat(notes, placeNotes(f.found, f.more), requestNotes(req)), f.found
 }
 
 func route(req Request, read ReadFile, pol Policy) (Surface, Document, []Note) {
@@ -43,11 +50,10 @@ func route(req Request, read ReadFile, pol Policy) (Surface, Document, []Note) {
 	p, err := Propose(req, read, pol.MaxPreview)
 	switch {
 	case err == nil:
-		notes := slices.Concat(p.Notes(), hiddenNotes(p.Text(), p.Original(), anyText))
 		if pol.ReviewEdits == "panel" {
-			return SurfacePanel, p, notes
+			return SurfacePanel, p, p.Notes()
 		}
-		return SurfaceProposal, p, notes
+		return SurfaceProposal, p, p.Notes()
 	case !errors.Is(err, ErrNoProposal):
 		doc, notes := newInput(req)
 		return SurfacePanel, doc, append([]Note{{Text: "The file cannot be shown as it would become, only the tool's input: " + visible(err.Error()) + ".", Warning: true}}, notes...)

@@ -101,51 +101,7 @@ const (
 	padBefore = 120 // blanks before the first text of a line
 	padLines  = 12  // empty lines with text after them
 	padLong   = 2000
-	maxFound  = 6 // notes about one text; the rest is counted
 )
-
-// A textKind says what text is looked through.
-type textKind int
-
-const (
-	anyText     textKind = iota // lines may end with a carriage return
-	commandText                 // a carriage return is part of what runs
-	jsonText                    // hidden characters are written as \u escapes, and found all the same
-)
-
-// hiddenNotes says where text holds what a person would not see. Lines that
-// original has as well are not the request's doing and are left out.
-func hiddenNotes(text, original string, kind textKind) []Note {
-	f := finder{original: original}
-	escaped := kind == jsonText
-	empty, line := 0, 0
-	skip := sameLines(text, original)
-	line = strings.Count(text[:skip], "\n")
-	text = text[skip:]
-	text = text[:len(text)-sameEnd(text, original[skip:])]
-	for rest := text; rest != ""; {
-		line++
-		l := rest
-		if i := strings.IndexByte(rest, '\n'); i >= 0 {
-			l, rest = rest[:i], rest[i+1:]
-		} else {
-			rest = ""
-		}
-		if kind != commandText {
-			l = strings.TrimSuffix(l, "\r")
-		}
-		if strings.TrimLeft(l, " \t") == "" {
-			empty++
-			continue
-		}
-		if empty >= padLines {
-			f.add("", line, 0, fmt.Sprintf("%d empty lines come before this one", empty))
-		}
-		empty = 0
-		f.line(l, line, escaped)
-	}
-	return f.notes()
-}
 
 // sameLines is how much of two texts is the same from their beginning, in
 // whole lines.
@@ -179,43 +135,26 @@ const chunk = 1 << 10
 
 type finder struct {
 	original string
-	found    []string
+	found    []HiddenPlace
 	more     int
 }
 
 // add takes a finding, unless the line it is in was there before.
-func (f *finder) add(l string, line, column int, what string) {
+func (f *finder) add(l string, p HiddenPlace) {
 	if l != "" && f.original != "" && strings.Contains(f.original, l) {
 		return
 	}
-	if len(f.found) == maxFound {
+	if len(f.found) == maxPlaces {
 		f.more++
 		return
 	}
-	at := fmt.Sprintf("Line %d", line)
-	if column > 0 {
-		at += fmt.Sprintf(", column %d", column)
-	}
-	f.found = append(f.found, at+": "+what+".")
-}
-
-func (f *finder) notes() []Note {
-	notes := make([]Note, 0, len(f.found)+1)
-	for _, s := range f.found {
-		notes = append(notes, Note{Text: s, Warning: true})
-	}
-	if f.more > 0 {
-		notes = append(notes, Note{Text: fmt.Sprintf("And %d more places with characters or padding that do not show.", f.more), Warning: true})
-	}
-	if len(notes) == 0 {
-		return nil
-	}
-	return notes
+	f.found = append(f.found, p)
 }
 
 // line looks at one line without its end. Plain lines, nearly all, cost one
 // pass over their bytes.
-func (f *finder) line(l string, line int, escaped bool) {
+// It begins at byte from of the text.
+func (f *finder) line(l string, line, from int, escaped bool) {
 	plain, blanks, longest := true, 0, 0
 	for i := range len(l) {
 		c := l[i]
@@ -230,10 +169,12 @@ func (f *finder) line(l string, line int, escaped bool) {
 		}
 	}
 	if longest >= padInside {
-		f.padding(l, line)
+		f.padding(l, line, from)
 	}
-	if len(l) >= padLong && utf8.RuneCountInString(l) >= padLong {
-		f.add(l, line, 0, fmt.Sprintf("is %d characters long: look at its end too", utf8.RuneCountInString(l)))
+	if len(l) >= padLong {
+		if n := utf8.RuneCountInString(l); n >= padLong {
+			f.add(l, HiddenPlace{Line: line, Offset: from, Length: len(l), Words: fmt.Sprintf("is %d characters long: look at its end too", n)})
+		}
 	}
 	if plain {
 		return
@@ -243,21 +184,29 @@ func (f *finder) line(l string, line int, escaped bool) {
 		column++
 		last := before
 		before = r
+		place := HiddenPlace{Line: line, Column: column, Offset: from + i, Length: utf8.RuneLen(r), Rune: r}
 		if r == utf8.RuneError && !strings.HasPrefix(l[i:], "\xef\xbf\xbd") {
-			f.add(l, line, column, "a byte that is no UTF-8")
+			place.Length, place.Rune, place.Words = 1, 0, "a byte that is no UTF-8"
+			f.add(l, place)
 			continue
 		}
 		if what := hidden(r); what != "" && !(r == 0x200d && pictures(last, l[i+3:])) {
-			f.add(l, line, column, fmt.Sprintf("%s (U+%04X)", what, r))
+			place.Words = fmt.Sprintf("%s (U+%04X)", what, r)
+			f.add(l, place)
 			continue
 		}
 		if r >= 0xfe00 && r <= 0xfe0f && !picture(last) {
-			f.add(l, line, column, fmt.Sprintf("variation selector (U+%04X)", r))
+			place.Words = fmt.Sprintf("variation selector (U+%04X)", r)
+			f.add(l, place)
 			continue
 		}
 		if escaped && r == '\\' {
 			if e, what := hiddenEscape(l, i); what != "" {
-				f.add(l, line, column, fmt.Sprintf("%s (U+%04X)", what, e))
+				place.Length, place.Rune, place.Words = len(`\u0000`), e, fmt.Sprintf("%s (U+%04X)", what, e)
+				if e > 0xffff {
+					place.Length *= 2
+				}
+				f.add(l, place)
 			}
 		}
 	}
@@ -275,16 +224,16 @@ func picture(r rune) bool {
 }
 
 // padding says where a long run of blanks moves text out of sight.
-func (f *finder) padding(l string, line int) {
+func (f *finder) padding(l string, line, from int) {
 	column, blanks, seen := 0, 0, false
-	for _, r := range l {
+	for i, r := range l {
 		column++
 		if r == ' ' || r == '\t' {
 			blanks++
 			continue
 		}
 		if seen && blanks >= padInside || blanks >= padBefore {
-			f.add(l, line, column, fmt.Sprintf("text after %d blanks", blanks))
+			f.add(l, HiddenPlace{Line: line, Column: column, Offset: from + i, Length: utf8.RuneLen(r), Words: fmt.Sprintf("text after %d blanks", blanks)})
 		}
 		blanks, seen = 0, true
 	}

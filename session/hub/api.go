@@ -128,13 +128,16 @@ type Approval struct {
 	QuickAnswers []approvals.QuickAnswer `json:"quickAnswers,omitzero"`
 	// PlanModes can follow an approved plan (SettleParams.Mode).
 	PlanModes []approvals.PlanMode `json:"planModes,omitzero"`
-	By        approvals.By         `json:"by,omitzero"`
-	Settled   time.Time            `json:"settled,omitzero"`
-	Amended   bool                 `json:"amended,omitzero"`
-	Reason    string               `json:"reason,omitzero"`
-	Replaced  string               `json:"replacedBy,omitzero"`
-	Outcome   approvals.Outcome    `json:"outcome,omitzero"`
-	Questions []approvals.Question `json:"questions,omitzero"`
+	// Hidden are the places of the staged text, as it was staged, that do not
+	// show what they hold. approvals.Hidden finds them in a changed text.
+	Hidden    []approvals.HiddenPlace `json:"hidden,omitzero"`
+	By        approvals.By            `json:"by,omitzero"`
+	Settled   time.Time               `json:"settled,omitzero"`
+	Amended   bool                    `json:"amended,omitzero"`
+	Reason    string                  `json:"reason,omitzero"`
+	Replaced  string                  `json:"replacedBy,omitzero"`
+	Outcome   approvals.Outcome       `json:"outcome,omitzero"`
+	Questions []approvals.Question    `json:"questions,omitzero"`
 }
 
 // Detail is an approval in full.
