@@ -36,6 +36,7 @@ type Request struct {
 	NeedsOwnSurface bool   // requires_user_interaction
 	MayBypass       bool   // the session was started so that it can be put into bypassPermissions
 	Session         string // id of the session that asks
+	SessionName     string // what its owner calls it: short, and not two sessions' at the same time
 	Dir             string // absolute working directory of the session
 	Mode            string // the session's mode at that time, as the agent named it
 }

@@ -117,7 +117,7 @@ func (s *Session) register(r *run, q approvals.Request) {
 		return // the agent lists what is open again when it is asked to
 	}
 	r.pending[q.ID] = ""
-	q.Session = s.info.ID
+	q.Session, q.SessionName = s.info.ID, s.o.Name
 	q.Mode = s.word
 	if q.Dir == "" {
 		q.Dir = s.o.Dir

@@ -27,6 +27,27 @@ func (s *Session) SetPermissions(name string) error {
 	return nil
 }
 
+// SetMode is SetPermissions, applied at once to an agent that runs and takes it.
+func (s *Session) SetMode(name string) (Info, error) {
+	if err := s.SetPermissions(name); err != nil {
+		return s.Info(), err
+	}
+	s.turnstile <- struct{}{}
+	defer func() { <-s.turnstile }()
+	s.mu.Lock()
+	r, closed := s.live, s.closed
+	s.mu.Unlock()
+	if closed {
+		return s.Info(), ErrClosed
+	}
+	if r != nil {
+		if _, err := s.applyMode(r); err != nil {
+			return s.Info(), err
+		}
+	}
+	return s.change(func(*Info) {}), nil
+}
+
 // applyMode brings a running agent into the mode that SetPermissions asked for:
 // live where the agent takes it, otherwise by ending it, so that Send starts it
 // again in that mode, with the same session. It returns the run to go on with,

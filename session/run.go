@@ -23,6 +23,7 @@ type Options struct {
 	Starter Starter
 	Dir     string // absolute: the workspace root
 	Marker  string // marks the agent's environment
+	Name    string // what the session's owner calls it, among others side by side
 	// Notify is told how the session does after each change, in order, never
 	// under a lock that Info needs. It must not call any other method.
 	Notify func(Info)
@@ -106,7 +107,7 @@ func New(o Options) *Session {
 	return &Session{
 		o:         o,
 		turnstile: make(chan struct{}, 1),
-		info:      Info{State: StateNone},
+		info:      Info{State: StateNone, Name: o.Name},
 		settings:  DefaultSettings(),
 	}
 }
@@ -126,11 +127,16 @@ func (s *Session) change(mutate func(*Info)) Info {
 	s.mu.Lock()
 	before := s.info
 	mutate(&s.info)
-	s.info.Pending = 0
+	s.info.Name, s.info.Pending = s.o.Name, 0
 	if s.live != nil {
 		s.info.Pending = len(s.live.pending)
 	}
 	s.info.Mode = s.modeName()
+	s.info.NextMode = ""
+	if m := s.requested; !m.IsZero() && m != s.liveMode() {
+		s.info.NextMode = m.String()
+	}
+	s.info.Resumable = s.live == nil && s.resume != ""
 	after := s.info
 	s.mu.Unlock()
 	if after != before {
@@ -213,13 +219,15 @@ func (s *Session) start(env []string, settings Settings) (*run, error) {
 	word := s.startWord(settings)
 	s.settings, s.env = settings, env
 	s.mu.Unlock()
-	s.change(func(i *Info) { *i = Info{State: StateStarting, ID: resume} })
+	s.change(func(i *Info) { *i = Info{State: StateStarting, ID: resume, CostUSD: i.CostUSD, Turns: i.Turns} })
 
 	agent, err := s.o.Starter.Start(StartOptions{
 		Settings: settings, Dir: s.o.Dir, Env: env, Mode: word, Resume: resume, Marker: s.o.Marker,
 	})
 	if err != nil {
-		s.change(func(i *Info) { *i = Info{State: StateEnded, ID: resume, Error: err.Error()} })
+		s.change(func(i *Info) {
+			*i = Info{State: StateEnded, ID: resume, Error: err.Error(), CostUSD: i.CostUSD, Turns: i.Turns}
+		})
 		return nil, err
 	}
 	r := &run{

@@ -154,6 +154,7 @@ type Starter interface {
 
 // Info says how a session does. It crosses the hub's socket as JSON.
 type Info struct {
+	Name     string `json:"name,omitzero"`     // what its owner calls it, see Options.Name
 	ID       string `json:"id,omitzero"`       // the agent's session id
 	State    State  `json:"state"`             //
 	Mode     string `json:"mode,omitzero"`     // in Mode's words; the agent's own word where that is none
@@ -162,6 +163,13 @@ type Info struct {
 	Pending  int    `json:"pending"`           // approvals that wait
 	Activity string `json:"activity,omitzero"` // a few words: what the agent does now
 	Error    string `json:"error,omitzero"`    // why it ended, for people
+
+	// NextMode is a mode that was asked for and is not in force yet.
+	NextMode  string  `json:"nextMode,omitzero"`
+	CostUSD   float64 `json:"costUSD,omitzero"`   // in all, as the agent reckons
+	Turns     int     `json:"turns,omitzero"`     // ended ones
+	Resumable bool    `json:"resumable,omitzero"` // no agent runs, and the next prompt goes on with it
+	Current   bool    `json:"current,omitzero"`   // of several side by side: what names no session means this one
 }
 
 // A State says what a session does.

@@ -20,16 +20,24 @@ const (
 	MethodShow       = "hub/show"       // IDParams → Detail (also settled approvals still known)
 	MethodSettle     = "hub/settle"     // SettleParams → Settled
 	MethodKeep       = "hub/keep"       // KeepParams → null
-	MethodInterrupt  = "hub/interrupt"  // null → null
-	MethodNewSession = "hub/newSession" // null → session.Info
+	MethodInterrupt  = "hub/interrupt"  // SessionParams (or null) → null
+	MethodNewSession = "hub/newSession" // NewSessionParams (or null) → session.Info
 	MethodStatus     = "hub/status"     // null → Status
 	MethodLog        = "hub/log"        // null → null: makes sure that the journal's file is complete on disk
 	MethodStop       = "hub/stop"       // null → null: ends the hub, agents included
 
+	// Sessions, see api_sessions.go.
+	MethodSetMode     = "hub/setMode"     // ModeParams → session.Info
+	MethodResume      = "hub/resume"      // ResumeParams → session.Info
+	MethodSessions    = "hub/sessions"    // null → []SessionEntry
+	MethodStopSession = "hub/stopSession" // SessionParams → session.Info
+	MethodTranscript  = "hub/transcript"  // SessionParams → Transcript
+
 	// Notifications from the hub to every attached front end.
-	NotifyApproval = "hub/approval" // Approval: registered, changed, settled, outcome known
-	NotifySession  = "hub/session"  // session.Info
-	NotifyMessage  = "hub/message"  // Message
+	NotifyApproval   = "hub/approval"   // Approval: registered, changed, settled, outcome known
+	NotifySession    = "hub/session"    // session.Info: of the session that it names
+	NotifyMessage    = "hub/message"    // Message
+	NotifyTranscript = "hub/transcript" // TranscriptChange
 )
 
 // AttachParams introduce a front end.
@@ -48,16 +56,19 @@ type AttachParams struct {
 type AttachResult struct {
 	Version   string       `json:"version"`
 	PID       int          `json:"pid"`
-	Root      string       `json:"root"`    // absolute path of the workspace
-	Storage   string       `json:"storage"` // absolute path
-	Session   session.Info `json:"session"`
+	Root      string       `json:"root"`      // absolute path of the workspace
+	Storage   string       `json:"storage"`   // absolute path
+	Session   session.Info `json:"session"`   // the current one
 	Approvals []Approval   `json:"approvals"` // pending ones, oldest first
+	// Sessions are all that are open side by side, the current one among them.
+	Sessions []session.Info `json:"sessions"`
 }
 
 // SendParams carry a prompt. A session is started if none runs.
 type SendParams struct {
 	Text     string            `json:"text"`
-	Env      []string          `json:"env,omitzero"` // "KEY=value": the environment of a session started by this
+	Session  string            `json:"session,omitzero"` // short name or id; "": the current one
+	Env      []string          `json:"env,omitzero"`     // "KEY=value": the environment of a session started by this
 	Settings *session.Settings `json:"settings,omitzero"`
 }
 
@@ -113,7 +124,7 @@ type Approval struct {
 	Mode      string            `json:"mode,omitzero"`
 	Agent     string            `json:"agent,omitzero"` // the subagent that asks; empty for the session itself
 	Since     time.Time         `json:"since"`
-	Session   string            `json:"session,omitzero"`
+	Session   string            `json:"session,omitzero"` // short name of the session that asks
 	Staged    *staging.Staged   `json:"staged,omitzero"`
 	Line      uint32            `json:"line,omitzero"` // 0-based first changed line of the target
 	Summary   string            `json:"summary,omitzero"`
@@ -154,14 +165,15 @@ type Detail struct {
 
 // Status is what countersign status shows.
 type Status struct {
-	Version   string       `json:"version"`
-	PID       int          `json:"pid"`
-	Root      string       `json:"root"`
-	Storage   string       `json:"storage"`
-	Socket    string       `json:"socket"`
-	Started   time.Time    `json:"started"`
-	Session   session.Info `json:"session"`
-	FrontEnds []string     `json:"frontEnds"`
+	Version   string         `json:"version"`
+	PID       int            `json:"pid"`
+	Root      string         `json:"root"`
+	Storage   string         `json:"storage"`
+	Socket    string         `json:"socket"`
+	Started   time.Time      `json:"started"`
+	Session   session.Info   `json:"session"` // the current one
+	FrontEnds []string       `json:"frontEnds"`
+	Sessions  []session.Info `json:"sessions"` // all that are open
 }
 
 // Message is for the person, in every attached front end.
@@ -172,7 +184,7 @@ type Message struct {
 }
 
 // An Event is what Client.Events delivers: an Approval, a session.Info, a
-// Message, or Lost as the last one.
+// Message, a TranscriptChange, or Lost as the last one.
 type Event any
 
 // Lost ends the events of a client: the hub went away.

@@ -61,15 +61,17 @@ func (h *hub) assemble(o RunOptions) error {
 	if starter == nil {
 		starter = claude.Starter{Log: h.log}
 	}
-	h.talk = session.New(session.Options{
-		Desk: d, Starter: starter, Dir: h.record.Root, Marker: h.record.Storage,
-		Notify: h.sessionChanged, Report: h.report,
-		Clear: func() {
-			pending := func(id string) bool { a, ok := d.Get(id); return ok && a.State == approvals.Pending }
-			if err := store.Clear(pending); err != nil {
-				h.log.Warn("staged documents cannot be cleared", zap.Error(err))
-			}
-		},
+	h.talks = newTable(func(name string) conversation {
+		return session.New(session.Options{
+			Desk: d, Starter: starter, Dir: h.record.Root, Marker: h.record.Storage, Name: name,
+			Notify: h.sessionChanged, Report: h.report,
+			Clear: func() {
+				pending := func(id string) bool { a, ok := d.Get(id); return ok && a.State == approvals.Pending }
+				if err := store.Clear(pending); err != nil {
+					h.log.Warn("staged documents cannot be cleared", zap.Error(err))
+				}
+			},
+		})
 	})
 	if o.OwnProcess {
 		h.started = func() { h.left.Go(h.noteAgents) }

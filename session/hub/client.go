@@ -58,6 +58,10 @@ func (h *clientHandler) Notify(method string, params jsontext.Value) {
 		var m Message
 		err = rpc.Decode(params, &m)
 		e = m
+	case NotifyTranscript:
+		var t TranscriptChange
+		err = rpc.Decode(params, &t)
+		e = t
 	default:
 		return
 	}
@@ -168,10 +172,10 @@ func (c *Client) Settle(ctx context.Context, p SettleParams) (Settled, error) {
 // Keep hands over an amendment that came too late.
 func (c *Client) Keep(ctx context.Context, p KeepParams) error { return tell(ctx, c, MethodKeep, p) }
 
-// Interrupt ends the running turn.
+// Interrupt ends the running turn of the current session.
 func (c *Client) Interrupt(ctx context.Context) error { return tell(ctx, c, MethodInterrupt, nil) }
 
-// NewSession ends the session; the next Send starts a fresh one.
+// NewSession ends the current session; the next Send starts a fresh one.
 func (c *Client) NewSession(ctx context.Context) (session.Info, error) {
 	return call[session.Info](ctx, c, MethodNewSession, nil)
 }

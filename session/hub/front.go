@@ -34,18 +34,23 @@ type method struct {
 }
 
 var methods = map[string]method{
-	MethodAttach:     {early: true, call: (*front).attach},
-	MethodConfigure:  {decides: true, call: (*front).configure},
-	MethodSend:       {decides: true, call: (*front).send},
-	MethodPending:    {call: (*front).pending},
-	MethodShow:       {call: (*front).show},
-	MethodSettle:     {decides: true, call: (*front).settle},
-	MethodKeep:       {decides: true, call: (*front).keep},
-	MethodInterrupt:  {decides: true, call: (*front).interrupt},
-	MethodNewSession: {decides: true, call: (*front).newSession},
-	MethodStatus:     {call: (*front).status},
-	MethodLog:        {call: (*front).log},
-	MethodStop:       {decides: true, early: true, call: (*front).stop},
+	MethodAttach:      {early: true, call: (*front).attach},
+	MethodConfigure:   {decides: true, call: (*front).configure},
+	MethodSend:        {decides: true, call: (*front).send},
+	MethodPending:     {call: (*front).pending},
+	MethodShow:        {call: (*front).show},
+	MethodSettle:      {decides: true, call: (*front).settle},
+	MethodKeep:        {decides: true, call: (*front).keep},
+	MethodInterrupt:   {decides: true, call: (*front).interrupt},
+	MethodNewSession:  {decides: true, call: (*front).newSession},
+	MethodSetMode:     {decides: true, call: (*front).setMode},
+	MethodResume:      {decides: true, call: (*front).resume},
+	MethodSessions:    {call: (*front).sessions},
+	MethodStopSession: {decides: true, call: (*front).stopSession},
+	MethodTranscript:  {call: (*front).transcript},
+	MethodStatus:      {call: (*front).status},
+	MethodLog:         {call: (*front).log},
+	MethodStop:        {decides: true, early: true, call: (*front).stop},
 }
 
 // Notify: front ends have nothing to notify.

@@ -23,16 +23,6 @@ type desk interface {
 	Keep(id, text string) error
 }
 
-// A conversation is what the hub needs of session.Session.
-type conversation interface {
-	Send(text string, env []string, s session.Settings) (session.Info, error)
-	Settle(id string, d approvals.Decision) (approvals.Approval, []approvals.Note, error)
-	Interrupt() error
-	Info() session.Info
-	Renew() (session.Info, error)
-	Close() error
-}
-
 // A hub is the state of the hub process: its front ends, and when it may end.
 type hub struct {
 	record record
@@ -42,7 +32,7 @@ type hub struct {
 	log    *zap.Logger
 
 	desk    desk
-	talk    conversation
+	talks   *table
 	policy  func(session.Settings)                 // hands settings on to the desk
 	refused func(id, text string, by approvals.By) // journals a refused decision
 	closed  func() error                           // closes the journal and the storage
@@ -62,8 +52,8 @@ type hub struct {
 	strangers int // connections that are being refused
 	refusals  int // decisions refused to agents
 	settings  session.Settings
-	waiting   map[string]bool // ids of pending approvals
-	state     session.State   // of the session
+	waiting   map[string]bool          // ids of pending approvals
+	states    map[string]session.State // of the sessions, by short name
 	ending    bool
 	reason    string      // why it ends
 	quiet     func() bool // stops the idle timer; nil when none runs
@@ -84,7 +74,7 @@ func newHub(r record, log *zap.Logger) *hub {
 		fronts:   make(map[*front]struct{}),
 		settings: session.DefaultSettings(),
 		waiting:  make(map[string]bool),
-		state:    session.StateNone,
+		states:   make(map[string]session.State),
 	}
 }
 
@@ -197,11 +187,13 @@ func (h *hub) busy(without *front) string {
 			return f.name + " is attached"
 		}
 	}
-	switch {
-	case len(h.waiting) > 0:
+	if len(h.waiting) > 0 {
 		return "approvals are pending"
-	case h.state == session.StateRunning || h.state == session.StateStarting:
-		return "the agent works"
+	}
+	for _, state := range h.states {
+		if state == session.StateRunning || state == session.StateStarting {
+			return "the agent works"
+		}
 	}
 	return ""
 }
@@ -269,10 +261,10 @@ func (h *hub) approvalChanged(a approvals.Approval) {
 // sessionChanged is the session's Notify.
 func (h *hub) sessionChanged(i session.Info) {
 	h.mu.Lock()
-	changed := h.state != i.State
-	h.state = i.State
+	changed := h.states[i.Name] != i.State
+	h.states[i.Name] = i.State
 	h.mu.Unlock()
-	h.broadcast(NotifySession, i)
+	h.broadcast(NotifySession, h.talks.seen(i))
 	if changed {
 		h.started()
 		h.reckon()

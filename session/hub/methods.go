@@ -43,9 +43,10 @@ func (f *front) attach(params jsontext.Value) (any, error) {
 	// says afterwards is therefore never older than what it will be told.
 	h.mu.Unlock()
 	h.reckon()
+	all, current := h.talks.infos()
 	return AttachResult{
 		Version: h.record.Version, PID: h.record.PID, Root: h.record.Root, Storage: h.record.Storage,
-		Session: h.talk.Info(), Approvals: h.pendingApprovals(),
+		Session: current, Sessions: all, Approvals: h.pendingApprovals(),
 	}, nil
 }
 
@@ -72,24 +73,6 @@ func (f *front) configure(params jsontext.Value) (any, error) {
 	return nil, nil
 }
 
-func (f *front) send(params jsontext.Value) (any, error) {
-	var p SendParams
-	if err := rpc.Params(params, &p); err != nil {
-		return nil, err
-	}
-	if p.Settings != nil {
-		f.hub.configure(*p.Settings)
-	}
-	f.hub.mu.Lock()
-	settings := f.hub.settings
-	f.hub.mu.Unlock()
-	info, err := f.hub.talk.Send(p.Text, p.Env, settings)
-	if err != nil {
-		return nil, sessionError(err)
-	}
-	return info, nil
-}
-
 func (f *front) pending(jsontext.Value) (any, error) { return f.hub.pendingApprovals(), nil }
 
 func (f *front) show(params jsontext.Value) (any, error) {
@@ -111,7 +94,8 @@ func (f *front) settle(params jsontext.Value) (any, error) {
 	if err := rpc.Params(params, &p); err != nil {
 		return nil, err
 	}
-	a, notes, err := f.hub.talk.Settle(p.ID, approvals.Decision{
+	a, _ := f.hub.desk.Get(p.ID)
+	a, notes, err := f.hub.talks.of(a).Settle(p.ID, approvals.Decision{
 		Allow: p.Allow, Text: p.Text, Suggestion: p.Suggestion, Destination: p.Destination, ForSession: p.ForSession,
 		Answers: p.Answers, Notes: p.Notes, Mode: p.Mode, Message: p.Message, WithEdits: p.WithEdits, Interrupt: p.Interrupt,
 		By: f.by(p.How, p.Rule),
@@ -136,26 +120,12 @@ func (f *front) keep(params jsontext.Value) (any, error) {
 	return nil, nil
 }
 
-func (f *front) interrupt(jsontext.Value) (any, error) {
-	if err := f.hub.talk.Interrupt(); err != nil {
-		return nil, sessionError(err)
-	}
-	return nil, nil
-}
-
-func (f *front) newSession(jsontext.Value) (any, error) {
-	info, err := f.hub.talk.Renew()
-	if err != nil {
-		return nil, sessionError(err)
-	}
-	return info, nil
-}
-
 func (f *front) status(jsontext.Value) (any, error) {
 	h := f.hub
+	all, current := h.talks.infos()
 	st := Status{
 		Version: h.record.Version, PID: h.record.PID, Root: h.record.Root, Storage: h.record.Storage,
-		Socket: h.record.Socket, Started: h.record.Started, Session: h.talk.Info(), FrontEnds: []string{},
+		Socket: h.record.Socket, Started: h.record.Started, Session: current, Sessions: all, FrontEnds: []string{},
 	}
 	h.mu.Lock()
 	for other := range h.fronts {

@@ -156,7 +156,7 @@ func run(ctx context.Context, o RunOptions, p places, ready func(error)) (err er
 // windUp ends the agents, which decides nothing, then the front ends, then what
 // the agents left.
 func (h *hub) windUp(endFronts, stopReaping func()) error {
-	err := h.talk.Close()
+	err := h.talks.close()
 	endFronts()
 	h.left.Wait()
 	stopReaping()

@@ -18,7 +18,7 @@ import (
 func wireOf(a approvals.Approval) Approval {
 	w := Approval{
 		ID: a.ID, Tool: a.Request.Tool, Title: a.Title, Path: a.Path, Surface: a.Surface, State: a.State,
-		Mode: a.Request.Mode, Agent: agentName(a.Request), Since: a.Since, Session: a.Request.Session,
+		Mode: a.Request.Mode, Agent: agentName(a.Request), Since: a.Since, Session: a.Request.SessionName,
 		Staged: a.Staged, Summary: a.Request.Description, Notes: a.Notes,
 		By: a.By, Settled: a.Settled, Amended: a.Amended, Reason: a.Reason, Replaced: a.ReplacedBy, Outcome: a.Outcome, Hidden: a.Hidden,
 	}
