@@ -30,12 +30,13 @@ type editor interface {
 	// save writes the document in focus, and closeDocument closes it, unsaved or not.
 	save()
 	closeDocument()
+	saveAll()
 	saveAs(path string)
 	reload()
 	changeLanguage(language string)
 	splitAndCloseOne()
 	restartServer()
-	// quit leaves the editor, with whatever is unsaved.
+	// quit leaves the editor.
 	quit()
 	screen() string
 }

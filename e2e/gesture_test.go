@@ -49,6 +49,51 @@ func TestClosedSplitDecidesNothing(t *testing.T) {
 	})
 }
 
+// Two documents saved at one moment are not looked at one by one.
+func TestSaveAllDecidesNothing(t *testing.T) {
+	inEditors(t, func(t *testing.T, w *world) {
+		w.file("other.txt", "other\n")
+		call, staged := w.proposed()
+		w.editor.append("four")
+		w.editor.open(w.path("other.txt"))
+		w.editor.append("mine")
+		before := stamp(staged)
+		w.editor.saveAll()
+		awaitWritten(w, staged, before)
+		w.waits("a.txt", original)
+		w.editor.open(staged)
+		w.editor.save() // this one alone
+		w.allowed(call, "a.txt", "one\nTWO\nthree\nfour\n", true)
+		if got := w.disk("other.txt"); got != "other\nmine\n" {
+			t.Errorf("other.txt is %q", got)
+		}
+	})
+}
+
+// A proposal for a file that was changed meanwhile is made anew, with what the
+// person had amended, and only that one can be allowed.
+func TestFileChangedWhilePending(t *testing.T) {
+	inEditors(t, func(t *testing.T, w *world) {
+		call, staged := w.proposed()
+		w.editor.append("four")
+		w.file("a.txt", "zero\n"+original)
+		w.editor.save()
+		var again string
+		eventually(t, "the proposal is made anew", func() (bool, string) {
+			list, seen := w.pending()
+			if len(list) != 1 {
+				return false, seen
+			}
+			again = list[0].staged()
+			return again != staged, seen
+		})
+		w.waits("a.txt", "zero\n"+original)
+		w.editor.open(again)
+		w.editor.save()
+		w.allowed(call, "a.txt", "zero\none\nTWO\nthree\nfour\n", true)
+	})
+}
+
 func TestAutosaveInTheArmDelayDecidesNothing(t *testing.T) {
 	inEditors(t, func(t *testing.T, w *world) {
 		call, staged := w.proposed()

@@ -186,6 +186,11 @@ func (h *helix) closeDocument() {
 	eventually(h.w.t, "the document is closed", func() (bool, string) { return h.shown() != path, h.screen() })
 }
 
+func (h *helix) saveAll() {
+	h.w.t.Helper()
+	h.command("wa")
+}
+
 func (h *helix) saveAs(path string) {
 	h.w.t.Helper()
 	before := stamp(path)
@@ -228,6 +233,6 @@ func (h *helix) restartServer() {
 
 func (h *helix) quit() {
 	h.w.t.Helper()
-	h.command("qa!")
+	h.command("qa!") // with the prompt, which an edit emptied, unsaved
 	awaitEnded(h.w, h.term)
 }

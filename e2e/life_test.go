@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -50,18 +51,25 @@ func TestAllowedFromTheCommandLine(t *testing.T) {
 	inEditors(t, func(t *testing.T, w *world) {
 		call, _ := w.proposed()
 		id := w.awaitPending(1)[0].ID
+		w.editor.append("too late") // typed, not yet saved
 		if out, err := w.command("allow", id); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		w.allowed(call, "a.txt", "one\nTWO\nthree\n", false)
-		w.editor.append("too late")
 		w.editor.save()
-		remains(t, "a late save changes nothing", closeGrace, func() (bool, string) {
-			got := w.disk("a.txt")
-			return got == "one\nTWO\nthree\n", got
+		// What was saved too late changes nothing, and is not lost.
+		eventually(t, "the journal keeps the late text", func() (bool, string) {
+			out, err := w.command("log", "--json")
+			return err == nil && strings.Contains(out, "too late"), out
 		})
+		if got := w.disk("a.txt"); got != "one\nTWO\nthree\n" {
+			t.Errorf("a.txt is %q", got)
+		}
 		if out, err := w.command("deny", id); err == nil {
 			t.Errorf("denied what was allowed: %s", out)
+		}
+		if out, err := w.command("log", "--verify"); err != nil {
+			t.Errorf("the journal does not verify: %v: %s", err, out)
 		}
 	})
 }

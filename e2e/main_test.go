@@ -114,11 +114,20 @@ func needAgent(t *testing.T) {
 // inEditors runs a scenario in every editor, each in a world of its own.
 func inEditors(t *testing.T, scenario func(t *testing.T, w *world), options ...option) {
 	t.Helper()
+	inEditorsOf(t, "", scenario, options...)
+}
+
+// inEditorsOf runs a scenario in the editors of one kind.
+func inEditorsOf(t *testing.T, kind string, scenario func(t *testing.T, w *world), options ...option) {
+	t.Helper()
 	needAgent(t)
 	if parts.tmux == "" {
 		missing(t, "no tmux: run e2e/install.sh")
 	}
 	for _, p := range parts.editors {
+		if kind != "" && p.kind != kind {
+			continue
+		}
 		t.Run(p.String(), func(t *testing.T) {
 			t.Parallel()
 			switch {

@@ -147,6 +147,11 @@ func (n *neovim) closeDocument() {
 	n.await("the document is closed", "bufloaded("+buf+")", "0")
 }
 
+func (n *neovim) saveAll() {
+	n.w.t.Helper()
+	n.command("wa")
+}
+
 func (n *neovim) saveAs(path string) {
 	n.w.t.Helper()
 	before := stamp(path)
@@ -185,6 +190,6 @@ func (n *neovim) restartServer() {
 
 func (n *neovim) quit() {
 	n.w.t.Helper()
-	n.command("qa!")
+	n.command("qa") // not with a !: nothing of ours may be in the way
 	awaitEnded(n.w, n.term)
 }

@@ -26,11 +26,8 @@ func TestHelixKeepsItsServers(t *testing.T) {
 		t.Error("languages are missing")
 	}
 	names := []string{"rust", "go", "python", "c-sharp", "ruby", "bash", "html", "json", "yaml", "toml", "markdown", "dockerfile", "cmake", "elixir", "protobuf"}
-	inEditors(t, func(t *testing.T, w *world) {
-		h, ok := w.editor.(*helix)
-		if !ok {
-			t.Skip("not Helix")
-		}
+	inEditorsOf(t, "hx", func(t *testing.T, w *world) {
+		h := w.editor.(*helix)
 		servers := func(language string) []string {
 			out := w.run(exec.Command(h.program, "--health", language))
 			var list []string
@@ -60,11 +57,8 @@ func TestHelixKeepsItsServers(t *testing.T) {
 
 // TestNeovimWithoutAFile: the commands start the server from an empty Neovim.
 func TestNeovimWithoutAFile(t *testing.T) {
-	inEditors(t, func(t *testing.T, w *world) {
-		n, ok := w.editor.(*neovim)
-		if !ok {
-			t.Skip("not Neovim")
-		}
+	inEditorsOf(t, "nvim", func(t *testing.T, w *world) {
+		n := w.editor.(*neovim)
 		n.launch()
 		n.await("Neovim is up", "mode()", "n")
 		n.command("Countersign prompt")

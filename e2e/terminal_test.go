@@ -24,7 +24,7 @@ func openTerminal(t *testing.T, dir, cwd string, env []string, argv ...string) *
 	t.Helper()
 	x := &terminal{t: t, socket: filepath.Join(dir, "tmux"), env: env}
 	x.tmux(append([]string{
-		"-f", "/dev/null", "new-session", "-d", "-s", "main", "-x", "260", "-y", "30", "-c", cwd, "--",
+		"-f", "/dev/null", "new-session", "-d", "-s", "main", "-x", "220", "-y", "30", "-c", cwd, "--",
 	}, argv...)...)
 	// An Escape must not wait for what could follow it, and a program that
 	// ended must leave its last screen.

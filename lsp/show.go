@@ -28,7 +28,9 @@ func (s *server) openNext() {
 		s.openAt = at
 		return
 	}
-	s.showDocument(u, false, s.lineOf(u), nil)
+	// Helix goes there either way. Asked not to, it opens one more split for
+	// every proposal, and closing the document leaves the split.
+	s.showDocument(u, s.client.is("helix"), s.lineOf(u), nil)
 }
 
 // lineOf is the line at which a staged document is best shown.

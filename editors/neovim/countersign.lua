@@ -53,6 +53,21 @@ local handlers = {
     tell('Countersign: ' .. message.message:gsub('^Countersign: ', ''), levels[message.type])
     return vim.NIL
   end,
+  -- The prompt is emptied once it was sent. Written at once, it is no unsaved
+  -- document that Neovim would not quit over.
+  ['workspace/applyEdit'] = function(err, params, ctx, cfg)
+    local reply = vim.lsp.handlers['workspace/applyEdit'](err, params, ctx, cfg)
+    if params.label == 'Countersign: the prompt was sent' then
+      local uris = vim.tbl_keys(params.edit.changes or {})
+      for _, change in ipairs(params.edit.documentChanges or {}) do
+        table.insert(uris, change.textDocument.uri)
+      end
+      for _, uri in ipairs(uris) do
+        vim.api.nvim_buf_call(vim.uri_to_bufnr(uri), function() vim.cmd('silent! noautocmd update') end)
+      end
+    end
+    return reply
+  end,
 }
 
 local waiting = {} -- what to run once the server is up
