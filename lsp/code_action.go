@@ -151,7 +151,9 @@ func (c *card) actions(uri string) []action {
 		as = append(as, action{kindAllow, "allow " + title, "countersign.allow", c.ID})
 	default:
 		as = append(as, action{kindAllow, "allow " + title, "countersign.allow", c.ID})
-		as = append(as, action{kindSession, "allow for session " + sessionWords(c), "countersign.allowForSession", c.ID})
+		if c.SessionWords != "" {
+			as = append(as, action{kindSession, "allow for session " + sessionWords(c), "countersign.allowForSession", c.ID})
+		}
 	}
 	as = append(as,
 		action{kindDeny, "deny " + title, "countersign.deny", c.ID},
@@ -159,7 +161,8 @@ func (c *card) actions(uri string) []action {
 	return as
 }
 
-// sessionWords say what "for the session" would let through.
+// sessionWords say what "for the session" would let through, in brackets.
 func sessionWords(c *card) string {
-	return "(every " + oneLine(c.Tool, 40) + ")"
+	words, _, _ := strings.Cut(c.SessionWords, ", for this session")
+	return "(" + oneLine(strings.TrimPrefix(words, "allow without asking "), 2*maxTitle) + ")"
 }

@@ -34,7 +34,7 @@ func TestCodeActions(t *testing.T) {
 		deny := actJSON("deny Edit a.txt", kindDeny, "countersign.deny", a.ID) + `,` +
 			actJSON("deny Edit a.txt with a reason", kindReason, "countersign.denyWithReason", a.ID)
 		allow := actJSON("allow Edit a.txt", kindAllow, "countersign.allow", a.ID) + `,` +
-			actJSON("allow for session (every Edit)", kindSession, "countersign.allowForSession", a.ID)
+			actJSON("allow for session (accept edits without asking)", kindSession, "countersign.allowForSession", a.ID)
 		review := actJSON("review Edit a.txt", kindReview, "countersign.review", a.ID)
 		sameJSON(t, "in the target", b.codeActions(fileURI(a.Path), ""), `[`+review+`,`+allow+`,`+deny+`,`+prompt+`]`)
 		sameJSON(t, "in the staged document", b.codeActions(a.StagedURI, ""), `[`+allow+`,`+deny+`,`+prompt+`]`)
@@ -53,7 +53,7 @@ func TestCodeActions(t *testing.T) {
 
 		c := b.hub.command("req-00000002", "go test ./...")
 		got := b.codeActions(other, "")
-		for _, title := range []string{"review Bash: go test ./...", "allow Bash: go test ./...", "allow for session (every Bash)", "deny Bash: go test ./...", "review pending (1)…"} {
+		for _, title := range []string{"review Bash: go test ./...", "allow Bash: go test ./...", "allow for session (every Bash command)", "deny Bash: go test ./...", "review pending (1)…"} {
 			contains(t, "with a command pending", got, `"Countersign: `+title+`"`)
 		}
 		lacks(t, "with a command pending", got, "Edit a.txt")
@@ -141,7 +141,7 @@ func TestCodeLenses(t *testing.T) {
 			return `{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}},"command":{"title":"` + title + `","command":"` + command + `","arguments":[{"id":"` + a.ID + `"}]}}`
 		}
 		sameJSON(t, "staged", b.request("textDocument/codeLens", `{"textDocument":{"uri":"`+a.StagedURI+`"}}`), `[`+
-			lens("Allow as it reads", "countersign.allow")+`,`+lens("Allow for session (every Edit)", "countersign.allowForSession")+`,`+
+			lens("Allow as it reads", "countersign.allow")+`,`+lens("Allow for session (accept edits without asking)", "countersign.allowForSession")+`,`+
 			lens("Deny", "countersign.deny")+`,`+lens("Deny with a reason", "countersign.denyWithReason")+`]`)
 		sameJSON(t, "target", b.request("textDocument/codeLens", `{"textDocument":{"uri":"`+fileURI(a.Path)+`"}}`), `[`+
 			lens("Review Edit a.txt", "countersign.review")+`,`+lens("Deny", "countersign.deny")+`]`)

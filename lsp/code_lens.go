@@ -40,7 +40,7 @@ func (c *card) lenses(uri string) []action {
 	if c.Surface != approvals.SurfaceQuestion {
 		as = append(as, action{kindAllow, "Allow as it reads", "countersign.allow", c.ID})
 	}
-	if c.Surface != approvals.SurfaceQuestion && c.Surface != approvals.SurfacePlan {
+	if c.SessionWords != "" {
 		as = append(as, action{kindSession, "Allow for session " + sessionWords(c), "countersign.allowForSession", c.ID})
 	}
 	return append(as,

@@ -87,6 +87,7 @@ func (h *fakeHub) propose(request, name, original, text string) hub.Approval {
 	a := hub.Approval{
 		ID: id, Tool: "Edit", Title: "Edit " + name, Path: path, Staged: &st, StagedURI: fileURI(st.Path),
 		Surface: approvals.SurfaceProposal, State: approvals.Pending, Since: time.Now(), Line: 1,
+		SessionWords: "accept edits without asking, for this session (writes no file)",
 	}
 	h.details[id] = hub.Detail{Approval: a, Original: original, Text: text}
 	h.tell(a)
@@ -104,6 +105,7 @@ func (h *fakeHub) command(request, line string) hub.Approval {
 	a := hub.Approval{
 		ID: id, Tool: "Bash", Title: "Bash: " + line, Staged: &st, StagedURI: fileURI(st.Path),
 		Surface: approvals.SurfacePanel, State: approvals.Pending, Since: time.Now(),
+		SessionWords: "allow without asking every Bash command, for this session",
 	}
 	h.tell(a)
 	return a
