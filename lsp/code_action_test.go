@@ -89,6 +89,17 @@ func TestCodeActionsAsCommands(t *testing.T) {
 	})
 }
 
+// What a message cannot show in full is to be reviewed first.
+func TestALongCommandIsToBeReviewed(t *testing.T) {
+	run(t, benchOptions{}, func(t *testing.T, b *bench) {
+		b.hub.command("req-00000001", "true && "+strings.Repeat("x", 100))
+		contains(t, "messages", b.messages(), "…. Review it in full and decide with a code action.")
+		if got := b.codeActions("file:///x", ""); !strings.HasPrefix(got, `[{"title":"Countersign: review Bash: true`) {
+			t.Errorf("code actions: %s", got)
+		}
+	})
+}
+
 func TestTitlesHideNothing(t *testing.T) {
 	for _, c := range []struct{ title, want string }{
 		{"Bash: ls", "Bash: ls"},

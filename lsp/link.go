@@ -168,6 +168,12 @@ func (s *server) attempted(l *link, started bool, h Hub, res hub.AttachResult, e
 	s.release(l, h, nil)
 	s.progress()
 	s.recallReasons()
+	waits := map[string]bool{}
+	for _, a := range res.Approvals {
+		waits[a.ID] = true
+	}
+	storage, now := l.storage, s.now()
+	s.work(func(context.Context) { sweep(storage, now, func(id string) bool { return waits[id] }) })
 }
 
 // release hands a hub, or the reason why there is none, to those who wait.

@@ -104,6 +104,9 @@ func (s *server) waitingWords(cs []*card) string {
 	case 1:
 		c := cs[0]
 		how := "decide with a code action"
+		if shortened(c) {
+			how = "review it in full and decide with a code action"
+		}
 		if c.staged != "" && opensItself(c) {
 			how = s.client.keys(s.settings.Gestures)
 			if s.settings.Open == "manual" || !s.client.showDocument {

@@ -32,13 +32,7 @@ func commentText(text string) string {
 	return string(out)
 }
 
-// reasonPath is where the reason document of an approval lies.
-func reasonPath(c *card) string {
-	if c.link.storage == "" || c.ID == "" || filepath.Base(c.ID) != c.ID || c.ID == ".." || c.ID == "." {
-		return ""
-	}
-	return filepath.Join(c.link.storage, "reasons", c.ID, reasonName)
-}
+const reasonsName = "reasons"
 
 // denyWithReasonCommand denies with what the reason document says; where it does
 // not say anything yet, it opens it.
@@ -76,7 +70,7 @@ func (s *server) recallReason(uri string) {
 	}
 	dir := filepath.Dir(path)
 	for _, l := range s.links {
-		if l.storage != "" && filepath.Dir(dir) == filepath.Join(l.storage, "reasons") {
+		if l.storage != "" && filepath.Dir(dir) == filepath.Join(l.storage, reasonsName) {
 			s.reasons[uri] = filepath.Base(dir)
 			s.touched()
 		}
@@ -85,11 +79,12 @@ func (s *server) recallReason(uri string) {
 
 // openReason makes and shows a reason document.
 func (s *server) openReason(c *card) error {
-	path := reasonPath(c)
-	if path == "" {
+	dir := placeOf(c, reasonsName)
+	if dir == "" {
 		return errors.New("there is no place for a reason; use countersign.deny with a message")
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	path := filepath.Join(dir, reasonName)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("the reason document cannot be made: %w", err)
 	}
 	if err := createPrivate(path, reasonHint(c)); err != nil {
@@ -137,8 +132,5 @@ func (s *server) reasonClosed(uri string) {
 func (s *server) dropReason(uri string) {
 	delete(s.reasons, uri)
 	s.touched()
-	if path := pathOf(uri); filepath.Base(path) == reasonName {
-		_ = os.Remove(path)
-		_ = os.Remove(filepath.Dir(path))
-	}
+	s.removeOwn(pathOf(uri), reasonsName)
 }

@@ -82,7 +82,7 @@ func lineWithin(u string, line uint32) uint32 {
 // staged document where there is one; otherwise all that there is to say.
 func (s *server) review(c *card) {
 	if c.staged == "" {
-		s.reviewInWords(c)
+		s.reviewView(c)
 		return
 	}
 	s.bring(c.staged, c.Line, "the proposal for "+s.title(c))
@@ -149,7 +149,7 @@ func replaceAll(doc Document, text string, versioned bool, enc protocol.Position
 	}}
 }
 
-// reviewInWords shows a request that has no document.
+// reviewInWords shows a request of which no document can be made.
 func (s *server) reviewInWords(c *card) {
 	text := asker(c) + " asks: " + visible(c.Title)
 	if c.Summary != "" && c.Summary != c.Title {

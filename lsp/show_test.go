@@ -1,6 +1,9 @@
 package lsp
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -222,5 +225,76 @@ func TestClosingSettledDocuments(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// What has no staged document is shown in a document that decides nothing.
+func TestReviewOfWhatIsNotStaged(t *testing.T) {
+	run(t, benchOptions{}, func(t *testing.T, b *bench) {
+		a := b.hub.propose("req-00000001", "a.txt", was, is)
+		b.hub.mu.Lock()
+		delete(b.hub.approvals, a.ID)
+		b.hub.order = nil
+		b.hub.mu.Unlock()
+		a.ID, a.Staged, a.StagedURI, a.Surface = "panel-00000001", nil, "", approvals.SurfacePanel
+		a.Notes = []approvals.Note{{Text: "hides\u200b something", Warning: true}}
+		b.hub.details[a.ID] = hub.Detail{Diff: "--- a\n+++ b\n@@ -1 +1 @@\n-two\n+TWO\n"}
+		b.hub.tell(a)
+		b.mustCommand("countersign.review", `{"id":"`+a.ID+`"}`)
+		view := fileURI(b.hub.store.Dir() + "/views/" + a.ID + "/review.diff")
+		shown := b.sent("window/showDocument")
+		if !strings.Contains(shown[len(shown)-1], view) {
+			t.Fatalf("shown: %v", shown)
+		}
+		b.open(view)
+		want := "# Edit a.txt\n# file: " + a.Path + "\n# note: hides<U+200B> something\n" +
+			"# This only shows the request: allow or deny it with a code action.\n\n--- a\n+++ b\n@@ -1 +1 @@\n-two\n+TWO\n"
+		if b.texts[view] != want {
+			t.Errorf("view: %q", b.texts[view])
+		}
+		b.wait(time.Second)
+		b.save(view)
+		b.close(view)
+		b.wait(time.Minute)
+		if got := b.settles(); len(got) != 0 {
+			t.Errorf("settled: %+v", got)
+		}
+		b.mustCommand("countersign.allow", `{"id":"`+a.ID+`"}`)
+		if _, err := os.Stat(pathOf(view)); err == nil {
+			t.Error("the view of a settled request is still there")
+		}
+	})
+}
+
+func TestViewOfAnInput(t *testing.T) {
+	name, text := viewText(&hub.Detail{Approval: hub.Approval{Title: "WebFetch"}, Input: []byte(`{"url":"http://x","n":1e400}`)})
+	want := "# WebFetch\n# This only shows the request: allow or deny it with a code action.\n\n{\n\t\"url\": \"http://x\",\n\t\"n\": 1e400\n}\n"
+	if name != "review.txt" || text != want {
+		t.Errorf("%s: %q", name, text)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	for _, p := range []string{"views/old", "views/pending", "reasons/old", "reasons/new", "proposed/old"} {
+		if err := os.MkdirAll(filepath.Join(dir, p), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(p, "new") {
+			if err := os.Chtimes(filepath.Join(dir, p), now, now.Add(-2*leftoverAge)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	sweep(dir, now, func(id string) bool { return id == "pending" })
+	var left []string
+	for _, p := range []string{"views/old", "views/pending", "reasons/old", "reasons/new", "proposed/old"} {
+		if _, err := os.Stat(filepath.Join(dir, p)); err == nil {
+			left = append(left, p)
+		}
+	}
+	if want := []string{"views/pending", "reasons/new", "proposed/old"}; !slices.Equal(left, want) {
+		t.Errorf("left: %v, want %v", left, want)
 	}
 }

@@ -30,6 +30,7 @@ type state struct {
 	tell    announcer
 	prompts prompts
 	reasons map[string]string // URI of a reason document → approval id
+	views   map[string]string // URI of a view → approval id
 	details map[string]*detail
 	spin    spin
 	saved   map[string]string     // by staged URI: the text as it was last opened or saved
@@ -58,6 +59,7 @@ func newState(now func() time.Time) state {
 		links:     map[string]*link{},
 		ours:      map[string]bool{},
 		reasons:   map[string]string{},
+		views:     map[string]string{},
 		details:   map[string]*detail{},
 		saved:     map[string]string{},
 		asking:    map[string]bool{},

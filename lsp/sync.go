@@ -190,6 +190,7 @@ func (s *server) didClose(p documentParams) {
 	s.gesture(Event{Kind: EventClosed, URI: uri, ID: id})
 	s.promptClosed(uri)
 	s.reasonClosed(uri)
+	s.viewClosed(uri)
 	delete(s.saved, uri)
 	delete(s.why, uri)
 	s.forget()

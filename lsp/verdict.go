@@ -212,6 +212,7 @@ func (s *server) over(c, known *card) {
 		s.keepUnsent(known, c)
 	}
 	s.tell.forget(c.ID)
+	s.dropViews(c.ID)
 	if s.ours[c.ID] || known == nil { // settled here, or restored by the editor
 		s.closeSettled(c)
 	}
