@@ -166,7 +166,7 @@ func (w *world) end() {
 	}
 	// The hub ends by itself some seconds after its last front end; asked to stop it must
 	// take its agent with it.
-	_, _ = w.command("stop")
+	_, _ = w.command("stop", "--hub")
 	seen, gone := within(20*time.Second, func() (bool, string) {
 		left := w.processes()
 		return len(left) == 0, strings.Join(left, "\n")

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
-	"countersign/session"
 	"countersign/session/hub"
 )
 
@@ -15,6 +15,7 @@ func send(ctx context.Context, t *terminal, args []string) error {
 	var w workspace
 	fs := newFlags(t, "send")
 	w.flag(fs)
+	to := fs.String("session", "", sessionUsage)
 	rest, err := parse(fs, args)
 	if err != nil {
 		return err
@@ -34,7 +35,7 @@ func send(ctx context.Context, t *terminal, args []string) error {
 		return err
 	}
 	return w.with(ctx, true, func(c *hub.Client, _ hub.AttachResult) error {
-		info, err := c.Send(ctx, hub.SendParams{Text: text, Env: os.Environ()})
+		info, err := c.Send(ctx, hub.SendParams{Text: text, Env: os.Environ(), Session: *to})
 		if err != nil {
 			return err
 		}
@@ -44,8 +45,11 @@ func send(ctx context.Context, t *terminal, args []string) error {
 }
 
 func interrupt(ctx context.Context, t *terminal, args []string) error {
-	return plain(ctx, t, "interrupt", args, func(c *hub.Client) error {
-		if err := c.Interrupt(ctx); err != nil {
+	var p hub.SessionParams
+	return plain(ctx, t, "interrupt", args, func(fs *flag.FlagSet) {
+		fs.StringVar(&p.Session, "session", "", sessionUsage)
+	}, func(c *hub.Client) error {
+		if err := c.InterruptSession(ctx, p); err != nil {
 			return err
 		}
 		fmt.Fprintln(t.out, "the agent was told to stop its turn")
@@ -54,36 +58,49 @@ func interrupt(ctx context.Context, t *terminal, args []string) error {
 }
 
 func newSession(ctx context.Context, t *terminal, args []string) error {
-	return plain(ctx, t, "new", args, func(c *hub.Client) error {
-		info, err := c.NewSession(ctx)
+	var p hub.NewSessionParams
+	return plain(ctx, t, "new", args, func(fs *flag.FlagSet) {
+		fs.BoolVar(&p.Beside, "beside", false, "leave the current session as it is, and start another beside it")
+	}, func(c *hub.Client) error {
+		info, err := c.NewSessionWith(ctx, p)
 		if err != nil {
 			return err
 		}
-		if info.State == session.StateNone {
-			fmt.Fprintln(t.out, "the next prompt starts a new session")
-		} else {
-			fmt.Fprintf(t.out, "a new session is %s\n", info.State)
-		}
+		fmt.Fprintf(t.out, "session %s is new; the next prompt starts its agent\n", info.Name)
 		return nil
 	})
 }
 
 func stop(ctx context.Context, t *terminal, args []string) error {
-	return plain(ctx, t, "stop", args, func(c *hub.Client) error {
-		if err := c.Stop(ctx); err != nil {
+	var p hub.SessionParams
+	var whole bool
+	return plain(ctx, t, "stop", args, func(fs *flag.FlagSet) {
+		fs.StringVar(&p.Session, "session", "", sessionUsage)
+		fs.BoolVar(&whole, "hub", false, "end the hub of this workspace, with all its sessions")
+	}, func(c *hub.Client) error {
+		if whole {
+			if err := c.Stop(ctx); err != nil {
+				return err
+			}
+			fmt.Fprintln(t.out, "the hub has ended, and its agents with it")
+			return nil
+		}
+		info, err := c.StopSession(ctx, p)
+		if err != nil {
 			return err
 		}
-		fmt.Fprintln(t.out, "the hub has ended, and its agent with it")
+		fmt.Fprintf(t.out, "session %s has stopped; countersign resume goes on with it\n", info.Name)
 		return nil
 	})
 }
 
 // plain is a subcommand without arguments that needs a running hub and is not
-// for agents.
-func plain(ctx context.Context, t *terminal, name string, args []string, f func(*hub.Client) error) error {
+// for agents. more adds its flags.
+func plain(ctx context.Context, t *terminal, name string, args []string, more func(*flag.FlagSet), f func(*hub.Client) error) error {
 	var w workspace
 	fs := newFlags(t, name)
 	w.flag(fs)
+	more(fs)
 	rest, err := parse(fs, args)
 	if err != nil {
 		return err
@@ -96,6 +113,9 @@ func plain(ctx context.Context, t *terminal, name string, args []string, f func(
 	}
 	return w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error { return f(c) })
 }
+
+// sessionUsage describes the flag that names a session.
+const sessionUsage = "the `SESSION` meant, by its name (default: the current one)"
 
 func version(_ context.Context, t *terminal, _ []string) error {
 	_, err := fmt.Fprintf(t.out, "countersign %s\n", hub.Version())

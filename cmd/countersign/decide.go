@@ -77,11 +77,12 @@ func allow(ctx context.Context, t *terminal, args []string) error {
 	w.flag(fs)
 	forSession := fs.Bool("session", false, "allow this kind of request for the rest of the session")
 	rule := fs.Int("rule", 0, "allow with the rule number `N` that countersign show lists (from 1)")
+	mode := fs.String("mode", "", "of a plan: the `MODE` that follows, one that countersign show lists")
 	rest, err := parse(fs, args)
 	if err != nil {
 		return err
 	}
-	p := hub.SettleParams{Allow: true, ForSession: *forSession}
+	p := hub.SettleParams{Allow: true, ForSession: *forSession, Mode: *mode}
 	if p.ID, err = oneID(rest); err != nil {
 		return err
 	}
@@ -89,8 +90,15 @@ func allow(ctx context.Context, t *terminal, args []string) error {
 	case *rule < 0, *rule > 0 && *forSession:
 		return usagef("--rule takes the number of one rule, from 1, and goes without --session")
 	case *rule > 0:
-		i := *rule - 1
-		p.Suggestion = &i
+		a, err := w.approval(ctx, p.ID)
+		if err != nil {
+			return err
+		}
+		if *rule > len(a.Choices) {
+			return usagef("there is no rule %d: %s has %d", *rule, p.ID, len(a.Choices))
+		}
+		choice := a.Choices[*rule-1]
+		p.Suggestion, p.Destination = &choice.Suggestion, choice.Destination
 	}
 	return w.settle(ctx, t, p)
 }
@@ -101,6 +109,7 @@ func deny(ctx context.Context, t *terminal, args []string) error {
 	w.flag(fs)
 	var p hub.SettleParams
 	fs.StringVar(&p.Message, "m", "", "`WHY`: what the agent reads")
+	fs.BoolVar(&p.WithEdits, "edits", false, "send back what you changed in its document, as a diff")
 	fs.BoolVar(&p.Interrupt, "stop", false, "end the agent's turn too (the agent does not read WHY then)")
 	rest, err := parse(fs, args)
 	if err != nil {
@@ -124,35 +133,35 @@ func answer(ctx context.Context, t *terminal, args []string) error {
 		return usagef("name the approval and at least one QUESTION=LABEL, or just LABEL when there is one question")
 	}
 	p := hub.SettleParams{ID: rest[0], Allow: true, Answers: map[string]string{}}
-	return w.withQuestions(ctx, p.ID, func(questions []string) error {
-		for _, a := range rest[1:] {
-			question, label, ok := cutAnswer(a, questions)
-			if !ok {
-				return usagef("%q names none of the questions %q", a, questions)
-			}
-			if old := p.Answers[question]; old != "" {
-				label = old + ", " + label
-			}
-			p.Answers[question] = label
-		}
-		return w.settle(ctx, t, p)
-	})
-}
-
-// withQuestions calls f with the texts of the questions of an approval.
-func (w *workspace) withQuestions(ctx context.Context, id string, f func([]string) error) error {
-	var questions []string
-	err := w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
-		d, err := c.Show(ctx, hub.IDParams{ID: id})
-		for _, q := range d.Approval.Questions {
-			questions = append(questions, q.Question)
-		}
-		return err
-	})
+	approval, err := w.approval(ctx, p.ID)
 	if err != nil {
 		return err
 	}
-	return f(questions)
+	var questions []string
+	for _, q := range approval.Questions {
+		questions = append(questions, q.Question)
+	}
+	for _, a := range rest[1:] {
+		question, label, ok := cutAnswer(a, questions)
+		if !ok {
+			return usagef("%q names none of the questions %q", a, questions)
+		}
+		if old := p.Answers[question]; old != "" {
+			label = old + ", " + label
+		}
+		p.Answers[question] = label
+	}
+	return w.settle(ctx, t, p)
+}
+
+// approval looks an approval up.
+func (w *workspace) approval(ctx context.Context, id string) (a hub.Approval, err error) {
+	err = w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
+		d, err := c.Show(ctx, hub.IDParams{ID: id})
+		a = d.Approval
+		return err
+	})
+	return a, err
 }
 
 // cutAnswer splits QUESTION=LABEL at the end of a question that was asked;

@@ -97,8 +97,18 @@ func printDetail(t *terminal, d hub.Detail) {
 	for _, n := range a.Notes {
 		row("note", n.Text)
 	}
-	for i, r := range a.Rules {
-		row(fmt.Sprintf("rule %d", i+1), r)
+	row("session", a.SessionWords)
+	for i, c := range a.Choices {
+		row(fmt.Sprintf("rule %d", i+1), c.Words)
+	}
+	for _, m := range a.PlanModes {
+		row("mode", m.Mode+": "+m.Words)
+	}
+	for _, q := range a.Questions {
+		row("question", q.Question)
+		for _, o := range q.Options {
+			row("", "- "+strings.TrimSuffix(o.Label+": "+o.Description, ": "))
+		}
 	}
 	if d.Diff != "" {
 		fmt.Fprintf(t.out, "\n%s", t.diff(visible(d.Diff)))

@@ -83,7 +83,7 @@ func (r *rig) workspace(name string) (string, error) {
 
 // stopHub ends the hub of a workspace.
 func (r *rig) stopHub(root string) error {
-	cmd := r.command("stop", "--root", root)
+	cmd := r.command("stop", "--hub", "--root", root)
 	cmd.Stderr = nil
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("ending the hub of %s: %w: %s", root, err, out)

@@ -283,7 +283,7 @@ while :; do sleep 1; done
 	e.send("go")
 	id := w.awaitPending(1)[0].ID
 	w.must("deny", id)
-	w.must("stop")
+	w.must("stop", "--hub")
 	if code := e.quits(); code != 0 {
 		t.Errorf("the server ended with %d", code)
 	}

@@ -91,9 +91,9 @@ func TestHubKilledWhileNobodyLooks(t *testing.T) {
 // A hub that is asked to end says what it withdraws, and leaves nothing running.
 func TestHubTerminated(t *testing.T) {
 	for name, end := range map[string]func(w *world, pid int){
-		"SIGTERM":          func(w *world, pid int) { w.signal(pid, syscall.SIGTERM) },
-		"SIGINT":           func(w *world, pid int) { w.signal(pid, syscall.SIGINT) },
-		"countersign stop": func(w *world, _ int) { w.must("stop") },
+		"SIGTERM":                func(w *world, pid int) { w.signal(pid, syscall.SIGTERM) },
+		"SIGINT":                 func(w *world, pid int) { w.signal(pid, syscall.SIGINT) },
+		"countersign stop --hub": func(w *world, _ int) { w.must("stop", "--hub") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, e, a := asking(t)
@@ -224,7 +224,7 @@ func TestDamagedJournal(t *testing.T) {
 	}
 	w.undecided()
 
-	w.must("stop")
+	w.must("stop", "--hub")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -507,7 +507,7 @@ func (w *world) end() {
 			w.t.Errorf("the project has a file %s", name)
 		}
 	}
-	_ = w.cs("stop") // there may be no hub
+	_ = w.cs("stop", "--hub") // there may be no hub
 	deadline := time.Now().Add(20 * time.Second)
 	for len(w.running()) > 0 && time.Now().Before(deadline) {
 		time.Sleep(look)

@@ -256,7 +256,7 @@ func TestOtherVersion(t *testing.T) {
 		t.Fatalf("a hub in use: %v", err)
 	}
 	o.Start = false
-	if _, _, err := Connect(t.Context(), o); codeOf(err) != CodeVersion || !strings.Contains(err.Error(), "countersign stop") {
+	if _, _, err := Connect(t.Context(), o); codeOf(err) != CodeVersion || !strings.Contains(err.Error(), "countersign stop --hub") {
 		t.Fatalf("a hub in use, without start: %v", err)
 	}
 	old.Close()

@@ -26,7 +26,7 @@ func (f *front) attach(params jsontext.Value) (any, error) {
 	if p.Version != h.record.Version {
 		f.named(p.Name)
 		return nil, rpc.Errorf(CodeVersion,
-			"the hub of %s (pid %d) is another version of countersign (%s, this is %s): end it with \"countersign stop\" when nothing is pending, and try again",
+			"the hub of %s (pid %d) is another version of countersign (%s, this is %s): end it with \"countersign stop --hub\" when nothing is pending, and try again",
 			h.record.Root, h.record.PID, h.record.Version, p.Version)
 	}
 	if p.Settings != nil && f.mayDecide() == nil {
