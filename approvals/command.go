@@ -1,7 +1,6 @@
 package approvals
 
 import (
-	"errors"
 	"strings"
 	"unicode/utf8"
 )
@@ -56,7 +55,7 @@ func (d *commandDocument) Amend(text string) (Amendment, error) {
 	case command == d.command:
 		return Amendment{Input: d.input.raw}, nil
 	case strings.TrimSpace(command) == "":
-		return Amendment{}, errors.New("the command is empty: deny it instead")
+		return Amendment{}, &DocumentError{Line: 1, Reason: "the command is empty: deny it instead"}
 	}
 	input, err := d.input.splice(TextField("command", command))
 	if err != nil {
@@ -87,11 +86,16 @@ func unendLine(was, text string) string {
 
 // plainText refuses what no input can carry.
 func plainText(text string) error {
-	switch {
-	case !utf8.ValidString(text):
-		return errors.New("the text is not valid UTF-8")
-	case strings.IndexByte(text, 0) >= 0:
-		return errors.New("the text holds a NUL character")
+	if i := strings.IndexByte(text, 0); i >= 0 {
+		return at(text, i, "the text holds a NUL character")
+	}
+	if utf8.ValidString(text) {
+		return nil
+	}
+	for i, r := range text {
+		if r == utf8.RuneError && !strings.HasPrefix(text[i:], "\xef\xbf\xbd") {
+			return at(text, i, "the text is not valid UTF-8")
+		}
 	}
 	return nil
 }

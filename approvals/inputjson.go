@@ -96,11 +96,11 @@ func (d *inputDocument) Amend(text string) (Amendment, error) {
 		was, is := d.input.raw[m.start:m.end], theirs.get(m.name)
 		switch {
 		case is == nil:
-			return Amendment{}, &DocumentError{Reason: fmt.Sprintf("the field %q is missing: it can be changed but not removed", m.name)}
+			return Amendment{}, at(text, theirs.closing, fmt.Sprintf("the field %q is missing: it can be changed but not removed", visible(m.name)))
 		case sameJSON(was, is):
 			continue
 		case m.name == d.fixed:
-			return Amendment{}, at(text, theirs.place(m.name), fmt.Sprintf("%q must stay %s: another file would be changed than the one shown", m.name, was))
+			return Amendment{}, at(text, theirs.place(m.name), fmt.Sprintf("%q must stay %s, or another file would be changed than the one shown", m.name, was))
 		case !sameKind(was.Kind(), is.Kind()):
 			return Amendment{}, at(text, theirs.place(m.name), fmt.Sprintf("%q is a JSON %s and must stay one, not become a %s", m.name, kindName(was.Kind()), kindName(is.Kind())))
 		}
@@ -130,6 +130,10 @@ func (d *inputDocument) unreadable(text string, err error) error {
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return at(text, len(strings.TrimRight(text, "\r\n")), "not valid JSON: it ends too early")
+	}
+	var what *inputError
+	if errors.As(err, &what) {
+		return at(text, what.offset, strings.Replace(what.reason, "tool input", "the text", 1))
 	}
 	return &DocumentError{Line: 1, Reason: strings.Replace(err.Error(), "tool input", "the text", 1)}
 }

@@ -59,14 +59,14 @@ func TestInputDocumentAmend(t *testing.T) {
 		"members in an order": {text: `{"flag":false,"url":"https://a.example","n":1.5,"deep":{"k":[1,2]},"none":null,"odd":"😀"}`, want: strings.Replace(in, "true", "false", 1)},
 		"null becomes value":  {text: base("null", `"x"`), want: strings.Replace(in, "null", `"x"`, 1)},
 		"field added":         {text: base("{\n  \"url\"", "{\n  \"new\": [ 1 ],\n  \"url\""), want: strings.TrimSuffix(in, "}") + `,"new":[1]}`},
-		"field removed":       {text: base("  \"flag\": true,\n", ""), err: `"flag" is missing`},
+		"field removed":       {text: base("  \"flag\": true,\n", ""), err: `"flag" is missing`, line: 12, col: 1},
 		"type changed":        {text: base("true", `"true"`), err: "boolean and must stay one", line: 10, col: 11},
 		"not JSON":            {text: base(": true,", ": true"), err: "not valid JSON", line: 11, col: 3},
 		"empty":               {text: "", err: "not valid JSON", line: 1, col: 1},
 		"array":               {text: "[]", err: "not an object", line: 1},
-		"twice":               {text: base("{\n  \"url\"", "{\n  \"flag\": false,\n  \"url\""), err: "twice"},
-		"after it":            {text: base() + "{}", err: "after its JSON object"},
-		"invalid UTF-8":       {text: base("a.example", "\xff"), err: "UTF-8"},
+		"twice":               {text: base("{\n  \"url\"", "{\n  \"flag\": false,\n  \"url\""), err: "twice", line: 11, col: 11},
+		"after it":            {text: base() + "{}", err: "after its JSON object", line: 14, col: 1},
+		"invalid UTF-8":       {text: base("a.example", "\xff"), err: "UTF-8", line: 2, col: 21},
 		"control character":   {text: base("a.example", "a\nb"), err: "not valid JSON", line: 2, col: 22},
 	} {
 		t.Run(name, func(t *testing.T) {

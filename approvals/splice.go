@@ -49,6 +49,14 @@ type inputObject struct {
 	closing int // offset of the final '}'
 }
 
+// An inputError is JSON that is well formed but no tool input.
+type inputError struct {
+	offset int // in bytes, of what is wrong
+	reason string
+}
+
+func (e *inputError) Error() string { return e.reason }
+
 // maxNames bounds the names of a tool's input, which no tool comes near.
 const maxNames = 256
 
@@ -87,7 +95,7 @@ func takeApart(raw jsontext.Value) (*inputObject, error) {
 		}
 		for i := range in.members {
 			if in.members[i].name == name {
-				return nil, fmt.Errorf("tool input has the name %q twice", name)
+				return nil, &inputError{end - len(v), fmt.Sprintf("tool input has the name %q twice", name)}
 			}
 		}
 		in.members = append(in.members, member{name: name, start: end - len(v), end: end})
@@ -97,7 +105,8 @@ func takeApart(raw jsontext.Value) (*inputObject, error) {
 	}
 	in.closing = int(dec.InputOffset()) - 1
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("tool input has something after its JSON object")
+		rest := raw[in.closing+1:]
+		return nil, &inputError{len(raw) - len(bytes.TrimLeft(rest, " \t\r\n")), "tool input has something after its JSON object"}
 	}
 	return in, nil
 }
