@@ -60,6 +60,8 @@ type entry struct {
 	place    *list.Element           // in Desk.pending or Desk.settled
 	wantHash string                  // of the bytes the target must have, once allowed
 	holds    func(found []byte) bool // instead of wantHash, see Amendment.Holds
+	approved jsontext.Value          // the input allowed, until it is known what ran; nil for a file change
+	ran      *Outcome                // what comparing them came to; nil: the agent has not told
 	returned bool                    // the tool's result came
 	outdated bool                    // its notes say that the target has changed
 	allowed  *Proposal               // until the answer is on its way: what was allowed, for the record
@@ -240,6 +242,9 @@ func (d *Desk) settle(e *entry, next Approval, r Record) (Approval, error) {
 	d.changed(e)
 	if p, ok := next.Document.(*Proposal); ok && next.State == Allowed && next.Want != nil {
 		e.allowed, e.want = p, next.Want
+	}
+	if next.State == Allowed && next.Want == nil && next.holds == nil && len(next.Result.UpdatedInput) <= maxApproved {
+		e.approved = next.Result.UpdatedInput
 	}
 	e.a, e.wantHash, e.holds = remembered(next), r.Want, next.holds
 	if d.settled.Len() > maxSettled {

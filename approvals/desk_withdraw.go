@@ -143,15 +143,16 @@ func (d *Desk) Answered(id string, err error) {
 
 // The states of an outcome.
 const (
-	OutcomeVerified = "verified" // the file has exactly the bytes that were approved
+	OutcomeVerified = "verified" // the file has exactly the bytes that were approved, or exactly that command ran
 	OutcomeMismatch = "mismatch" // it has not, or the agent did what was declined
 	OutcomeFailed   = "failed"   // the tool failed, or was never told
-	OutcomeDone     = "done"     // the tool ran; there is no file to compare
+	OutcomeDone     = "done"     // the tool ran; there is nothing to compare
 )
 
 // Returned is told of a tool's result. For an allowed change the file is
-// compared with what was approved; the outcome is recorded and announced. It
-// returns false where no approval is concerned.
+// compared with what was approved, and for any other tool the outcome is what
+// Ran came to; it is recorded and announced. It returns false where no approval
+// is concerned.
 func (d *Desk) Returned(toolUseID string, isError bool, text string) (Approval, bool) {
 	d.mu.Lock()
 	e := d.byToolUse[toolUseID]
@@ -160,11 +161,14 @@ func (d *Desk) Returned(toolUseID string, isError bool, text string) (Approval, 
 		return Approval{}, false
 	}
 	e.returned = true
-	a, want, holds := e.a, e.wantHash, e.holds
-	e.holds = nil
+	a, want, holds, ran := e.a, e.wantHash, e.holds, e.ran
+	e.holds, e.approved, e.ran = nil, nil, nil
 	d.mu.Unlock()
 
 	out := d.outcome(a, want, holds, isError, text)
+	if ran != nil && (ran.State == OutcomeMismatch || out.State == OutcomeDone) {
+		out = *ran
+	}
 
 	d.mu.Lock()
 	a.Outcome = out

@@ -213,6 +213,12 @@ func (d *fakeDesk) Withdraw(requestID, reason string) (approvals.Approval, bool)
 	return *a, true
 }
 
+func (d *fakeDesk) Ran(toolUseID string, input jsontext.Value) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.note("ran %s %s", toolUseID, input)
+}
+
 func (d *fakeDesk) Returned(toolUseID string, isError bool, text string) (approvals.Approval, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

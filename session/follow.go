@@ -69,6 +69,8 @@ func (s *Session) take(r *run, e Event) {
 		})
 	case Said:
 		s.change(func(i *Info) { i.Activity = "" })
+	case ToolRan:
+		s.o.Desk.Ran(e.ToolUseID, e.Input)
 	case ToolReturned:
 		s.o.Desk.Returned(e.ToolUseID, e.IsError, e.Text) // compares the file with what was approved
 		s.change(func(i *Info) { i.Activity = "" })

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"countersign/approvals"
 )
 
@@ -14,6 +16,7 @@ type Desk interface {
 	Settle(id string, d approvals.Decision) (approvals.Approval, []approvals.Note, error)
 	Answered(id string, err error)
 	Withdraw(requestID, reason string) (approvals.Approval, bool)
+	Ran(toolUseID string, input jsontext.Value)
 	Returned(toolUseID string, isError bool, text string) (approvals.Approval, bool)
 }
 

@@ -9,6 +9,8 @@ package session
 import (
 	"errors"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"countersign/approvals"
 )
 
@@ -86,6 +88,11 @@ type (
 	Said struct{ Text, ParentToolUseID string }
 	// ToolUsed: the agent calls a tool (asked or not).
 	ToolUsed struct{ ToolUseID, Tool string }
+	// ToolRan: a tool ran, well or badly, with this input. Its result follows.
+	ToolRan struct {
+		ToolUseID string
+		Input     jsontext.Value
+	}
 	// ToolReturned: a tool's result, as the model reads it.
 	ToolReturned struct {
 		ToolUseID string
@@ -130,6 +137,7 @@ func (Requested) agentEvent()         {}
 func (Cancelled) agentEvent()         {}
 func (Said) agentEvent()              {}
 func (ToolUsed) agentEvent()          {}
+func (ToolRan) agentEvent()           {}
 func (ToolReturned) agentEvent()      {}
 func (AgentStarted) agentEvent()      {}
 func (TurnEnded) agentEvent()         {}

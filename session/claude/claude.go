@@ -152,9 +152,9 @@ func (s Starter) Start(o session.StartOptions) (session.Agent, error) {
 		return nil, explainStart(name, path, o.Dir, env, err)
 	}
 	a.lines = newLineReader(a.stdout, maxLine)
-	hello, err := controlRequest(a.asked.add("initialize", nil), "initialize", "")
+	first, err := hello(a.asked.add("initialize", nil))
 	if err == nil {
-		err = a.out.put(hello, nil)
+		err = a.out.put(first, nil)
 	}
 	if err != nil {
 		a.log.Error("initialize was not sent", zap.Error(err))

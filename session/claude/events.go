@@ -84,9 +84,10 @@ func (a *agent) requested(id string, r request) {
 			BlockedPath: r.BlockedPath, DecisionReason: r.DecisionReason, ReasonType: r.ReasonType,
 			NeedsOwnSurface: r.NeedsOwnSurface, Dir: a.dir,
 		}})
+	case r.Subtype == "hook_callback" && r.CallbackID == ranCallback:
+		a.called(id, r)
 	default:
-		// hook_callback, and whatever later versions ask: nothing was
-		// registered for it, and no answer would leave the agent waiting.
+		// Whatever later versions ask: no answer would leave the agent waiting.
 		a.log.Debug("a request that is not supported", zap.String("subtype", r.Subtype))
 		a.refuse(id, fmt.Sprintf("%s is not supported by this host", r.Subtype))
 	}

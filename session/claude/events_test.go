@@ -111,6 +111,10 @@ func TestOddLines(t *testing.T) {
 		{"status without a mode", `{"type":"system","subtype":"status","status":"requesting"}`, ""},
 		{"other case is another field", `{"type":"system","subtype":"status","PermissionMode":"plan"}`, ""},
 		{"unknown request", ask(`{"subtype":"hook_callback","callback_id":"c"}`), `> {"type":"control_response","response":{"subtype":"error","request_id":"r-1","error":"hook_callback is not supported by this host"}}` + "\n"},
+		{"a tool ran", ask(`{"subtype":"hook_callback","callback_id":"countersign.ran","input":{"hook_event_name":"PostToolUse","tool_use_id":"tu-1","tool_input":{"command":"ls"}}}`),
+			`ToolRan {"ToolUseID":"tu-1","Input":{"command":"ls"}}` + "\n" + `> {"type":"control_response","response":{"subtype":"success","request_id":"r-1","response":{}}}` + "\n"},
+		{"a tool ran, unreadable", ask(`{"subtype":"hook_callback","callback_id":"countersign.ran","input":[1]}`),
+			`> {"type":"control_response","response":{"subtype":"success","request_id":"r-1","response":{}}}` + "\n"},
 		{"no tool", ask(`{"subtype":"can_use_tool","input":{}}`),
 			`Reported {"Warning":true,"Text":"the agent asked without naming a tool; the request was refused"}` + "\n" +
 				`> {"type":"control_response","response":{"subtype":"error","request_id":"r-1","error":"the request names no tool"}}` + "\n"},

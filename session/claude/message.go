@@ -79,6 +79,7 @@ type request struct {
 	DecisionReason  string           `json:"decision_reason"`
 	ReasonType      string           `json:"decision_reason_type"`
 	NeedsOwnSurface bool             `json:"requires_user_interaction"`
+	CallbackID      string           `json:"callback_id"` // hook_callback; its Input is the hook's
 }
 
 // A reply is the inside of a control_response.
