@@ -119,17 +119,17 @@ func (c *client) tellsErrors() bool {
 // promises what was seen to arrive: an unmodified buffer is never saved by
 // Emacs, and closing a window tells nothing in Neovim and Helix.
 func (c *client) keys(g GestureSettings) string {
-	save, closing := "save it to allow it as it reads", "close it to deny it"
+	save, closing := "saving allows", "closing denies"
 	switch {
 	case c.is("neovim"):
-		save, closing = ":w allows it as it reads", ":bd denies it"
+		save, closing = ":w allows", ":bd denies"
 	case c.is("helix"):
-		save, closing = ":w allows it as it reads", ":bc denies it"
+		save, closing = ":w allows", ":bc denies"
 	case c.is("emacs"), c.is("eglot"):
-		save, closing = "edit and save it to allow it as it then reads (unchanged: by code action)", "C-x k denies it"
+		save, closing = "saving a change allows", "C-x k denies"
 	}
 	if g.SaveMeans == "amend" {
-		save = "saving keeps your text, a code action allows it"
+		save = "saving keeps your text"
 	}
 	if g.CloseMeans == "nothing" {
 		return save

@@ -93,7 +93,7 @@ func TestCodeActionsAsCommands(t *testing.T) {
 func TestALongCommandIsToBeReviewed(t *testing.T) {
 	run(t, benchOptions{}, func(t *testing.T, b *bench) {
 		b.hub.command("req-00000001", "true && "+strings.Repeat("x", 100))
-		contains(t, "messages", b.messages(), "…. Review it in full and decide with a code action.")
+		contains(t, "messages", b.messages(), "… (review by code action)")
 		if got := b.codeActions("file:///x", ""); !strings.HasPrefix(got, `[{"title":"Countersign: review Bash: true`) {
 			t.Errorf("code actions: %s", got)
 		}

@@ -14,7 +14,7 @@ func TestSettingsOfInitialize(t *testing.T) {
 	run(t, benchOptions{options: `{"saveMeans":"amend","closeMeens":"nothing"}`}, func(t *testing.T, b *bench) {
 		contains(t, "messages", b.messages(), "2 Countersign: there is no setting countersign.closeMeens; did you mean countersign.closeMeans?")
 		a := b.hub.propose("req-00000001", "a.txt", was, is)
-		contains(t, "messages", b.messages(), "Saving keeps your text, a code action allows it, :bd denies it.")
+		contains(t, "messages", b.messages(), "saving keeps your text, :bd denies")
 		b.open(a.StagedURI)
 		b.wait(time.Second)
 		b.save(a.StagedURI)

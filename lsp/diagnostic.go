@@ -84,7 +84,7 @@ func (s *server) ofStaged(c *card) []protocol.Diagnostic {
 		ds := []protocol.Diagnostic{s.diagnostic(c.ID, 0, c.staged, protocol.DiagnosticSeverityInformation, string(c.State), text)}
 		return append(ds, s.mismatch(c, 0, c.staged)...)
 	}
-	text := fmt.Sprintf("%s asks: %s. %s.", asker(c), s.title(c), upper(s.client.keys(s.settings.Gestures)))
+	text := fmt.Sprintf("%s asks: %s (%s).", asker(c), s.title(c), s.client.keys(s.settings.Gestures))
 	ds := []protocol.Diagnostic{s.diagnostic(c.ID, 0, c.staged, protocol.DiagnosticSeverityInformation, "pending", text)}
 	for i, n := range c.Notes {
 		if i == 5 {
@@ -104,7 +104,7 @@ func (s *server) ofTarget(c *card, u string) []protocol.Diagnostic {
 	if !c.pending() {
 		return s.mismatch(c, c.Line, u)
 	}
-	text := fmt.Sprintf("%s asks: %s. Review, allow or deny it with a code action.", asker(c), s.title(c))
+	text := fmt.Sprintf("%s asks: %s (review, allow or deny by code action).", asker(c), s.title(c))
 	return []protocol.Diagnostic{s.diagnostic(c.ID, c.Line, u, protocol.DiagnosticSeverityInformation, "pending", text)}
 }
 

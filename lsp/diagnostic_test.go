@@ -13,15 +13,15 @@ func TestDiagnostics(t *testing.T) {
 		target := fileURI(a.Path)
 		sameJSON(t, "target, not open", b.diagnostics(target), `[{"range":{"start":{"line":1,"character":0},"end":{"line":1,"character":1}},
 			"severity":3,"code":"pending","source":"countersign","data":{"id":"`+a.ID+`"},
-			"message":"The agent asks: Edit a.txt. Review, allow or deny it with a code action."}]`)
+			"message":"The agent asks: Edit a.txt (review, allow or deny by code action)."}]`)
 		b.openWith(target, "one\nt🙂\nthree\n")
 		sameJSON(t, "target, open", b.diagnostics(target), `[{"range":{"start":{"line":1,"character":0},"end":{"line":1,"character":3}},
 			"severity":3,"code":"pending","source":"countersign","data":{"id":"`+a.ID+`"},
-			"message":"The agent asks: Edit a.txt. Review, allow or deny it with a code action."}]`)
+			"message":"The agent asks: Edit a.txt (review, allow or deny by code action)."}]`)
 		b.open(a.StagedURI)
 		sameJSON(t, "staged", b.diagnostics(a.StagedURI), `[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":3}},
 			"severity":3,"code":"pending","source":"countersign","data":{"id":"`+a.ID+`"},
-			"message":"The agent asks: Edit a.txt. :w allows it as it reads, :bd denies it."}]`)
+			"message":"The agent asks: Edit a.txt (:w allows, :bd denies)."}]`)
 
 		b.wait(time.Second)
 		done := b.hub.endBy(a.ID, approvals.Allowed, approvals.By{FrontEnd: "command line", How: "command"}, "")

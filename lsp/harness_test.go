@@ -36,6 +36,7 @@ type bench struct {
 	log      []message                             // what the server sent
 	answer   map[string]func(params string) string // results of the server's requests
 	served   chan error
+	stop     context.CancelFunc // as a signal would
 	versions map[string]int32
 	texts    map[string]string
 }
@@ -112,7 +113,9 @@ func newBench(t *testing.T, dir string, o benchOptions) *bench {
 			return connect(storage, co)
 		},
 	}
-	go func() { b.served <- Serve(context.Background(), theirs, opts) }()
+	ctx, stop := context.WithCancel(context.Background())
+	b.stop = stop
+	go func() { b.served <- Serve(ctx, theirs, opts) }()
 	b.conn = rpc.NewConn(context.Background(), mine, (*benchHandler)(b), rpc.Options{Name: "test"})
 
 	client, root, options := o.client, `"rootUri":"`+fileURI(dir)+`",`, o.options

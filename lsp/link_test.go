@@ -35,7 +35,7 @@ func TestPendingAtTheStart(t *testing.T) {
 		}
 		return b.hub, b.hub.attached(), nil
 	}}, func(t *testing.T, b *bench) {
-		contains(t, "messages", b.messages(), "3 3 requests wait: Bash: ls wait-0; Bash: ls wait-1; Bash: ls wait-2. Review them with a code action.")
+		contains(t, "messages", b.messages(), "3 3 requests wait: Bash: ls wait-0; Bash: ls wait-1; Bash: ls wait-2 (review by code action)")
 	})
 }
 

@@ -103,26 +103,23 @@ func (s *server) waitingWords(cs []*card) string {
 		return ""
 	case 1:
 		c := cs[0]
-		how := "decide with a code action"
-		if shortened(c) {
-			how = "review it in full and decide with a code action"
-		}
-		if c.staged != "" && opensItself(c) {
+		how := "decide by code action"
+		switch {
+		case c.staged != "" && opensItself(c) && s.settings.Open != "manual" && s.client.showDocument:
 			how = s.client.keys(s.settings.Gestures)
-			if s.settings.Open == "manual" || !s.client.showDocument {
-				how = "review it with a code action"
-			}
+		case c.staged != "" && opensItself(c), shortened(c), utf8.RuneCountInString(s.title(c)) > maxNamed:
+			how = "review by code action"
 		}
-		return fmt.Sprintf("%s asks: %s. %s.", asker(c), s.title(c), upper(how))
+		return fmt.Sprintf("%s asks: %s (%s)", asker(c), oneLine(s.title(c), maxNamed), how)
 	}
 	var names []string
 	for _, c := range cs[:min(3, len(cs))] {
-		names = append(names, s.title(c))
+		names = append(names, oneLine(s.title(c), maxNamed/2))
 	}
 	if more := len(cs) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("%d requests wait: %s. Review them with a code action.", len(cs), strings.Join(names, "; "))
+	return fmt.Sprintf("%d requests wait: %s (review by code action)", len(cs), strings.Join(names, "; "))
 }
 
 // settledWords tell what others settled.
@@ -130,24 +127,26 @@ func (s *server) settledWords(cs []*card) string {
 	if len(cs) == 0 {
 		return ""
 	}
-	if len(cs) <= 2 {
-		var parts []string
-		for _, c := range cs {
-			parts = append(parts, s.title(c)+": "+ended(&c.Approval))
-		}
-		return strings.Join(parts, "; ") + "."
+	last := cs[len(cs)-1]
+	said := fmt.Sprintf("%s: %s", oneLine(s.title(last), maxNamed), strings.TrimPrefix(ended(&last.Approval), "it was "))
+	if len(cs) == 1 {
+		return said
 	}
-	return fmt.Sprintf("%d requests were settled elsewhere or withdrawn, the last one %s: %s.",
-		len(cs), s.title(cs[len(cs)-1]), ended(&cs[len(cs)-1].Approval))
+	return fmt.Sprintf("%d requests were settled elsewhere, the last one %s", len(cs), said)
 }
 
 // asker names who asks.
 func asker(c *card) string {
 	if c.Agent != "" {
-		return "Subagent " + oneLine(c.Agent, 40)
+		return "Subagent " + oneLine(c.Agent, 20)
 	}
 	return "The agent"
 }
+
+// maxNamed is the length, in characters, that a title may have in a message that
+// nobody waited for: where such a message does not fit on one line, Neovim stops
+// at a prompt that swallows the next key.
+const maxNamed = 36
 
 // maxTitle is the length, in characters, that a title may have in a menu.
 const maxTitle = 60

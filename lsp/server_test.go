@@ -22,7 +22,7 @@ func TestSaveAllows(t *testing.T) {
 		}
 		sameJSON(t, "showDocument", shown[0], `{"uri":"`+a.StagedURI+`","takeFocus":false,
 			"selection":{"start":{"line":1,"character":0},"end":{"line":1,"character":0}}}`)
-		contains(t, "messages", b.messages(), "3 The agent asks: Edit a.txt. :w allows it as it reads, :bd denies it.")
+		contains(t, "messages", b.messages(), "3 The agent asks: Edit a.txt (:w allows, :bd denies)")
 
 		b.open(a.StagedURI)
 		b.wait(time.Second)
@@ -181,7 +181,7 @@ func TestSettledElsewhereIsTold(t *testing.T) {
 		b.open(a.StagedURI)
 		b.wait(time.Second)
 		b.hub.endBy(a.ID, approvals.Denied, approvals.By{FrontEnd: "command line", How: "command"}, "")
-		contains(t, "messages", b.messages(), "3 Edit a.txt: it was denied by command line (command)")
+		contains(t, "messages", b.messages(), "3 Edit a.txt: denied by command line (command)")
 		contains(t, "diagnostics", b.diagnostics(a.StagedURI), "It was denied by command line (command)")
 		b.edit(a.StagedURI, "mine\n")
 		b.save(a.StagedURI)

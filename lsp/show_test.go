@@ -88,7 +88,7 @@ func TestCommandsDoNotOpenByThemselves(t *testing.T) {
 		if shown := b.sent("window/showDocument"); len(shown) != 0 {
 			t.Fatalf("shown: %v", shown)
 		}
-		contains(t, "messages", b.messages(), "3 The agent asks: Bash: make. Decide with a code action.")
+		contains(t, "messages", b.messages(), "3 The agent asks: Bash: make (decide by code action)")
 		b.mustCommand("countersign.review", `"`+a.ID+`"`) // the id alone, as somebody types it
 		if shown := b.sent("window/showDocument"); len(shown) != 1 || !strings.Contains(shown[0], `"takeFocus":true`) {
 			t.Fatalf("shown: %v", shown)
@@ -134,7 +134,7 @@ func TestHelix(t *testing.T) {
 		if n := len(b.sent("window/showDocument")); n != 1 {
 			t.Errorf("%d shown", n)
 		}
-		contains(t, "messages", b.messages(), ":w allows it as it reads, :bc denies it.")
+		contains(t, "messages", b.messages(), ":w allows, :bc denies")
 		b.open(a.StagedURI)
 		b.wait(10 * time.Second)
 		b.mustCommand("countersign.allow", `{"id":"`+a.ID+`"}`)
@@ -148,7 +148,7 @@ func TestHelix(t *testing.T) {
 func TestEmacs(t *testing.T) {
 	run(t, benchOptions{client: `"clientInfo":{"name":"Eglot","version":"1.17.30"},"capabilities":{"window":{"showDocument":{"support":true}}}`}, func(t *testing.T, b *bench) {
 		b.hub.propose("req-00000001", "a.txt", was, is)
-		contains(t, "messages", b.messages(), "Edit and save it to allow it as it then reads (unchanged: by code action), C-x k denies it.")
+		contains(t, "messages", b.messages(), "saving a change allows, C-x k denies")
 	})
 }
 
@@ -162,7 +162,7 @@ func TestReviewByEdit(t *testing.T) {
 		if n := len(b.sent("workspace/applyEdit")); n != 0 {
 			t.Fatalf("%d edits nobody asked for", n)
 		}
-		contains(t, "messages", b.messages(), "Review it with a code action.")
+		contains(t, "messages", b.messages(), "review by code action")
 		b.mustCommand("countersign.review", `{"id":"`+a.ID+`"}`)
 		edits := b.sent("workspace/applyEdit")
 		if len(edits) != 1 {
