@@ -151,15 +151,17 @@ func TestTwoOpenAnsweredInReverse(t *testing.T) {
 		both := w.awaitPending(2)
 		first, second := both[0], both[1]
 
+		untouched := map[string]string{"a.txt": original, "b.txt": "bee\n"}
+		amended := map[string]string{"a.txt": "one\nTWO\nthree\nof the second\n", "b.txt": "BEE\nof the second\n"}
 		w.editor.open(second.staged())
 		w.editor.append("of the second")
 		w.editor.save()
-		w.allowed(calls[second.file()], second.file(), map[string]string{"a.txt": "one\nTWO\nthree\nof the second\n", "b.txt": "BEE\nof the second\n"}[second.file()], true)
+		w.allowed(calls[second.file()], second.file(), amended[second.file()], true)
 
-		w.awaitPending(1)
+		w.waits(first.file(), untouched[first.file()]) // also so long that its close is no replaced tab
 		w.editor.open(first.staged())
 		w.editor.closeDocument()
-		w.denied(calls[first.file()], first.file(), map[string]string{"a.txt": original, "b.txt": "bee\n"}[first.file()])
+		w.denied(calls[first.file()], first.file(), untouched[first.file()])
 		w.told(mockmodel.CallID("", 0, 0)) // the subagents came back to the one that sent them
 	})
 }

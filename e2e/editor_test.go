@@ -12,7 +12,7 @@ import (
 type editor interface {
 	kind() string
 	// start opens a file of the project in a new terminal, with the snippet of
-	// editors/ and the world's settings.
+	// editors/ and the world's settings. A proposal that waits may be in focus then.
 	start(name string)
 	// shown is the absolute path of the document in focus.
 	shown() string
@@ -64,11 +64,17 @@ func isStaged(path string) bool {
 // document that opens, a save.
 func (w *world) prompt(text string) {
 	w.t.Helper()
+	w.openPrompt()
+	w.editor.append(text)
+	w.editor.save()
+}
+
+// openPrompt runs the code action and waits for the document.
+func (w *world) openPrompt() {
+	w.t.Helper()
 	w.editor.action("Countersign: new prompt")
 	eventually(w.t, "prompt.md opens", func() (bool, string) {
 		path := w.editor.shown()
 		return filepath.Base(path) == "prompt.md", path + "\n" + w.editor.screen()
 	})
-	w.editor.append(text)
-	w.editor.save()
 }

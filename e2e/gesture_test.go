@@ -96,7 +96,13 @@ func TestFileChangedWhilePending(t *testing.T) {
 
 func TestAutosaveInTheArmDelayDecidesNothing(t *testing.T) {
 	inEditors(t, func(t *testing.T, w *world) {
-		call, staged := w.proposed()
+		// Not by prompt.md: the editor would save, and so send, that by itself too.
+		call := w.willEdit()
+		w.editor.start("a.txt")
+		if out, err := w.command("send", "Please edit a.txt."); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		staged := w.awaitStaged("a.txt")
 		before := stamp(staged)
 		w.editor.append("four")
 		awaitWritten(w, staged, before) // by the editor, of its own accord

@@ -38,7 +38,7 @@ func (h *helix) start(name string) {
 	h.w.write(filepath.Join(h.w.dir, "config/helix/languages.toml"), languages)
 	h.w.write(filepath.Join(h.w.dir, "config/helix/config.toml"), helixConfig+h.w.extra)
 	h.term = openTerminal(h.w.t, h.w.dir, h.w.project, h.w.env, h.program, name)
-	h.awaitShown(h.w.path(name))
+	eventually(h.w.t, "Helix shows a document", func() (bool, string) { return h.shown() != "", h.screen() })
 }
 
 // statusLine is that of the view in focus: only it tells a mode.

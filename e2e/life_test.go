@@ -15,7 +15,9 @@ func TestQuitAndReturn(t *testing.T) {
 		w.editor.quit()
 		w.waits("a.txt", original)
 		w.editor.start("a.txt")
-		w.editor.open(staged)
+		if again := w.awaitStaged("a.txt"); again != staged {
+			t.Errorf("%s opens, and was %s", again, staged)
+		}
 		w.editor.append("four")
 		w.editor.save()
 		w.allowed(call, "a.txt", "one\nTWO\nthree\nfour\n", true)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -174,10 +175,14 @@ func (n *neovim) changeLanguage(language string) {
 
 func (n *neovim) splitAndCloseOne() {
 	n.w.t.Helper()
+	windows, err := strconv.Atoi(n.expr("winnr('$')"))
+	if err != nil {
+		n.w.t.Fatal(err)
+	}
 	n.command("split")
-	n.await("two windows", "winnr('$')", "2")
+	n.await("one window more", "winnr('$')", strconv.Itoa(windows+1))
 	n.command("close")
-	n.await("one window", "winnr('$')", "1")
+	n.await("one window less", "winnr('$')", strconv.Itoa(windows))
 }
 
 func (n *neovim) restartServer() {

@@ -81,7 +81,7 @@ func TestOneServerForEveryBuffer(t *testing.T) {
 		outside := filepath.Join(w.dir, "elsewhere", "b.txt")
 		w.write(outside, original)
 		w.editor.start("a.txt")
-		w.editor.action("Countersign: ")
+		w.openPrompt()
 		w.editor.open(outside)
 		w.editor.append("something")
 		if n, ok := w.editor.(*neovim); ok {

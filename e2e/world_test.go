@@ -78,7 +78,9 @@ func newWorld(t *testing.T, p part, options ...option) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.env = w.model.Env(os.Getenv("PATH"), filepath.Join(dir, "home"))
+	// In PATH, for sessions that a command line starts before the editor's settings are there.
+	path := filepath.Dir(parts.claude) + string(os.PathListSeparator) + os.Getenv("PATH")
+	w.env = w.model.Env(path, filepath.Join(dir, "home"))
 	for _, v := range []string{"CONFIG", "STATE", "DATA", "CACHE"} {
 		w.env = append(w.env, "XDG_"+v+"_HOME="+filepath.Join(dir, strings.ToLower(v)))
 	}

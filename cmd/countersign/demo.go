@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"countersign/approvals"
@@ -34,6 +36,9 @@ func demo(ctx context.Context, t *terminal, args []string) error {
 	case *editor != "" && *editor != "nvim" && *editor != "hx":
 		return usagef("--editor is nvim or hx, not %q", *editor)
 	}
+	// Whatever ends the demo early, its hub and its folder go.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
 	s, err := newScratch()
 	if err != nil {
 		return err

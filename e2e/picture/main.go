@@ -55,7 +55,7 @@ type run struct {
 // The screen's own colours, and the sixteen of the terminal.
 const (
 	foreground = "#d8dee9"
-	background = "#1e2127"
+	background = "#14161b"
 )
 
 var palette = [16]string{
