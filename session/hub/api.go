@@ -206,6 +206,11 @@ type Error struct {
 	Code     int
 	Message  string    // a sentence for people
 	Approval *Approval // for CodeSettled and CodeStale
+
+	// For CodeRefused: what of the document keeps the decision from being taken,
+	// and where. 1-based; 0: it is about no line, or the whole of it.
+	Reason       string
+	Line, Column int
 }
 
 func (e *Error) Error() string { return e.Message }

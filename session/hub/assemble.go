@@ -153,7 +153,7 @@ func settleError(err error) error {
 	case errors.As(err, &stale):
 		return withApproval(CodeStale, err, &stale.New)
 	case errors.As(err, &refused):
-		return rpc.Errorf(CodeRefused, "%v", err)
+		return withPlace(err, refused)
 	}
 	return sessionError(err)
 }

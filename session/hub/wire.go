@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"go.lsp.dev/uri"
 
 	"countersign/approvals"
@@ -79,15 +80,23 @@ func detailOf(a approvals.Approval) Detail {
 // errorData is the data of an error that concerns an approval.
 type errorData struct {
 	Approval *Approval `json:"approval,omitzero"`
+	Reason   string    `json:"reason,omitzero"`
+	Line     int       `json:"line,omitzero"`
+	Column   int       `json:"column,omitzero"`
 }
 
 func withApproval(code rpc.Code, err error, a *approvals.Approval) error {
-	e := rpc.Errorf(code, "%v", err)
-	if a != nil {
-		w := wireOf(*a)
-		if data, merr := json.Marshal(errorData{&w}); merr == nil {
-			e.Data = data
-		}
+	w := wireOf(*a)
+	return withData(rpc.Errorf(code, "%v", err), errorData{Approval: &w})
+}
+
+func withPlace(err error, r *approvals.RefusedError) error {
+	return withData(rpc.Errorf(CodeRefused, "%v", err), errorData{Reason: r.Reason, Line: r.Line, Column: r.Column})
+}
+
+func withData(e *rpc.Error, d errorData) error {
+	if data, err := json.Marshal(d, jsontext.AllowInvalidUTF8(true)); err == nil {
+		e.Data = data
 	}
 	return e
 }
@@ -101,7 +110,7 @@ func fromWire(err error) error {
 	out := &Error{Code: int(coded.Code), Message: coded.Message}
 	var data errorData
 	if len(coded.Data) > 0 && json.Unmarshal(coded.Data, &data) == nil {
-		out.Approval = data.Approval
+		out.Approval, out.Reason, out.Line, out.Column = data.Approval, data.Reason, data.Line, data.Column
 	}
 	return out
 }
