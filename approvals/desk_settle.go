@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -145,7 +146,7 @@ func (d *Desk) allow(a Approval, dec Decision) (Approval, []Note, error) {
 		return refuse(err)
 	}
 	next.State, next.Result = Allowed, allow(am.Input, permissions...)
-	notes := am.Notes
+	notes := slices.Concat(am.Notes, d.stillWaiting(a, permissions))
 	if am.Amended {
 		next.Amendment = amendmentDiff(a, text)
 		if dec.Text == nil && a.Surface != SurfaceQuestion {
@@ -239,6 +240,37 @@ func permissions(a Approval, dec Decision, mode string) ([]jsontext.Value, error
 		return updates, nil
 	}
 	return nil, nil
+}
+
+// stillWaiting tells of the pending approvals of the same session that the
+// permissions would have let through: they are not settled, since nobody has
+// looked at them.
+func (d *Desk) stillWaiting(a Approval, permissions []jsontext.Value) []Note {
+	if len(permissions) == 0 {
+		return nil
+	}
+	var titles []string
+	pending := d.Pending()
+	for _, p := range pending {
+		if p.ID == a.ID || p.Request.Session != a.Request.Session {
+			continue
+		}
+		if slices.ContainsFunc(permissions, func(u jsontext.Value) bool { return len(Covered(u, []Approval{p})) > 0 }) {
+			titles = append(titles, p.Title)
+		}
+	}
+	switch n := len(titles); {
+	case n == 0:
+		return nil
+	case n == 1:
+		return []Note{{Text: "This would let through what was asked before, which still waits for you: " + titles[0] + "."}}
+	default:
+		words := strings.Join(titles[:min(n, 3)], "; ")
+		if n > 3 {
+			words += fmt.Sprintf("; and %d more", n-3)
+		}
+		return []Note{{Text: fmt.Sprintf("This would let through %d approvals that were asked before, which still wait for you: %s.", n, words)}}
+	}
 }
 
 // amend turns the decision into input.

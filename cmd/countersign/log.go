@@ -24,7 +24,7 @@ func printLog(ctx context.Context, t *terminal, args []string) error {
 	w.flag(flags)
 	asJSON := flags.Bool("json", false, "print the journal's lines as they are")
 	brief := flags.Bool("brief", false, "leave out diffs and texts")
-	verify := flags.Bool("verify", false, "check that no line was changed, taken out or put in")
+	verify := flags.Bool("verify", false, "check that no line was changed, taken out or put in, and which approved files still have that content")
 	rest, err := parse(flags, args)
 	if err != nil {
 		return err
@@ -43,7 +43,13 @@ func printLog(ctx context.Context, t *terminal, args []string) error {
 			return err
 		}
 		fmt.Fprintf(t.out, "%s: all %d lines hold together\n", path, lines)
-		return nil
+		records, err := approvals.ReadJournal(path)
+		if err != nil {
+			return err
+		}
+		files := approvals.VerifyFiles(records, nil)
+		_, err = io.WriteString(t.out, approvals.RenderFiles(files, approvals.LogOptions{Location: time.Local, Color: t.colour}))
+		return err
 	case *asJSON:
 		return copyFile(t.out, path)
 	}

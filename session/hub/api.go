@@ -135,6 +135,9 @@ type Approval struct {
 	// SessionWords says what an allow for the session would let through; empty
 	// where there is none.
 	SessionWords string `json:"sessionWords,omitzero"`
+	// Kind says, in the plural, what can be allowed together: approvals of one
+	// Session and Kind. Empty for what is decided only by itself.
+	Kind string `json:"kind,omitzero"`
 	// QuickAnswers answer a request with one keystroke, where that can be.
 	QuickAnswers []approvals.QuickAnswer `json:"quickAnswers,omitzero"`
 	// PlanModes can follow an approved plan (SettleParams.Mode).

@@ -31,7 +31,7 @@ func wireOf(a approvals.Approval) Approval {
 	}
 	w.Rules, w.Questions = ruleWords(a), approvals.Questions(a.Document)
 	if a.State == approvals.Pending {
-		w.Choices = approvals.RuleChoices(a.Request)
+		w.Choices, w.Kind = approvals.RuleChoices(a.Request), approvals.Kind(a.Surface, a.Request.Tool)
 		w.QuickAnswers, w.PlanModes = approvals.QuickAnswers(a.Document), approvals.PlanModes(a.Request)
 		if a.Surface != approvals.SurfaceQuestion && a.Surface != approvals.SurfacePlan {
 			_, w.SessionWords = approvals.ForSession(a.Request)
