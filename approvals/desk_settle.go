@@ -148,6 +148,9 @@ func (d *Desk) allow(a Approval, dec Decision) (Approval, []Note, error) {
 	next.State, next.Result = Allowed, allow(am.Input, permissions...)
 	notes := slices.Concat(am.Notes, d.stillWaiting(a, permissions))
 	if am.Amended {
+		if len(permissions) > 0 && a.Surface != SurfacePlan {
+			notes = append(notes, Note{Text: "The rule is about what the agent asked for, not about what you changed it into."})
+		}
 		next.Amendment = amendmentDiff(a, text)
 		if dec.Text == nil && a.Surface != SurfaceQuestion {
 			added, removed := diff.Count(diff.Lines(sides(a.Document, text)))

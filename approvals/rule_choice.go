@@ -35,22 +35,30 @@ func RuleChoices(req Request) []RuleChoice {
 			all = append(all, c)
 		}
 	}
+	updates := make([]permissionUpdate, len(req.Suggestions))
 	for i, s := range req.Suggestions {
-		u, _ := readUpdate(s)
-		add(RuleChoice{Suggestion: i, Destination: u.Destination, Words: RuleWords(s), Own: true})
+		updates[i], _ = readUpdate(s)
+		add(RuleChoice{Suggestion: i, Destination: updates[i].Destination, Words: RuleWords(s), Own: true})
 	}
-	for i, s := range req.Suggestions {
-		for _, d := range destinations {
-			if r, err := redirect(s, d); err == nil {
-				add(RuleChoice{Suggestion: i, Destination: d, Words: RuleWords(r)})
-			}
+	for i, u := range updates {
+		if !u.redirects() {
+			continue
+		}
+		if _, err := takeApart(req.Suggestions[i]); err != nil {
+			continue
+		}
+		for _, u.Destination = range destinations {
+			add(RuleChoice{Suggestion: i, Destination: u.Destination, Words: u.words()})
 		}
 	}
 	return all
 }
 
+// redirects says whether an update can go to another destination. A mode holds
+// for a session only, and what is not known is not touched.
+func (u permissionUpdate) redirects() bool { return u.Type == "addRules" || u.Type == "addDirectories" }
+
 // redirect is a suggestion with another destination, the rest of it as it came.
-// A mode holds for a session only, and what is not known is not touched.
 func redirect(suggestion jsontext.Value, destination string) (jsontext.Value, error) {
 	u, ok := readUpdate(suggestion)
 	switch {
@@ -58,7 +66,7 @@ func redirect(suggestion jsontext.Value, destination string) (jsontext.Value, er
 		return suggestion, nil
 	case !slices.Contains(destinations, destination):
 		return nil, fmt.Errorf("there is no destination %q: a rule goes to %s", visible(destination), strings.Join(destinations, ", "))
-	case !ok || u.Type != "addRules" && u.Type != "addDirectories":
+	case !ok || !u.redirects():
 		return nil, fmt.Errorf("this suggestion can only go where the agent would put it: %s", RuleWords(suggestion))
 	}
 	return Splice(suggestion, TextField("destination", destination))

@@ -31,9 +31,14 @@ func readUpdate(v jsontext.Value) (u permissionUpdate, ok bool) {
 // agree to what was not said.
 func RuleWords(suggestion jsontext.Value) string {
 	u, ok := readUpdate(suggestion)
-	if !ok {
-		return "a change of permissions that Countersign does not know: " + short(string(compact(suggestion)))
+	if words := u.words(); ok && words != "" {
+		return words
 	}
+	return "a change of permissions that Countersign does not know: " + short(string(compact(suggestion)))
+}
+
+// words says what an update does; "" where that is not known.
+func (u permissionUpdate) words() string {
 	where := destinationWords(u.Destination)
 	switch u.Type {
 	case "addRules", "replaceRules":
@@ -59,7 +64,7 @@ func RuleWords(suggestion jsontext.Value) string {
 	case "removeDirectories":
 		return "keep it out of " + directoryList(u) + ", " + where
 	}
-	return "a change of permissions that Countersign does not know: " + short(string(compact(suggestion)))
+	return ""
 }
 
 func ruleList(u permissionUpdate) string {
@@ -160,7 +165,7 @@ func ForSession(req Request) (updates []jsontext.Value, words string) {
 	if err != nil { // strings only: cannot be
 		return nil, ""
 	}
-	return []jsontext.Value{v}, RuleWords(v)
+	return []jsontext.Value{v}, rule.words()
 }
 
 // setMode is the update that changes the mode for the session.
