@@ -22,6 +22,7 @@ type card struct {
 	link   *link
 	staged string // canonical URI of the staged document; empty when there is none
 	target string // canonical URI of the file concerned; empty when there is none
+	file   string // target without symlinks: what it has in common with other names of the file
 }
 
 // pending tells whether the approval still waits.
@@ -38,8 +39,28 @@ func newCard(a hub.Approval, l *link) *card {
 	}
 	if a.Path != "" {
 		c.target = fileURI(a.Path)
+		c.file = withoutLinks(c.target)
 	}
 	return c
+}
+
+// withoutLinks is the URI of a file by the way that has no symlink in it: an
+// editor may know a workspace by another path than the agent does. A file that
+// is not there yet has its folder's.
+func withoutLinks(u string) string {
+	path := pathOf(u)
+	if path == "" {
+		return u
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+		if err != nil {
+			return u
+		}
+		real = filepath.Join(dir, filepath.Base(path))
+	}
+	return fileURI(real)
 }
 
 // fileURI is the canonical URI of an absolute path; empty for any other path,
@@ -86,10 +107,46 @@ type board struct {
 	pending []*card            // oldest first
 	byURI   map[string][]*card // staged documents and targets; pending first, oldest first
 	settled []string           // ids, the oldest settled first
+	names   map[string]string  // open documents: URI → the file's without symlinks
 }
 
 func newBoard() *board {
-	return &board{cards: map[string]*card{}, byURI: map[string][]*card{}}
+	return &board{cards: map[string]*card{}, byURI: map[string][]*card{}, names: map[string]string{}}
+}
+
+// opened notes an open document: what concerns its file concerns it too, by
+// whatever name the editor has it.
+func (b *board) opened(uri string) {
+	b.closed(uri)
+	file := withoutLinks(uri)
+	b.names[uri] = file
+	for _, c := range b.cards {
+		if c.file == file && !slices.Contains(c.documents(), uri) {
+			b.byURI[uri] = insert(b.byURI[uri], c)
+		}
+	}
+}
+
+// closed is the end of opened.
+func (b *board) closed(uri string) {
+	delete(b.names, uri)
+	for _, c := range b.byURI[uri] {
+		if !slices.Contains(c.documents(), uri) {
+			b.drop(uri, c)
+		}
+	}
+}
+
+// documents are the URIs that an approval concerns, those of open documents
+// that are its file by another name included.
+func (b *board) documents(c *card) []string {
+	us := c.documents()
+	for uri, file := range b.names {
+		if c.file != "" && file == c.file && !slices.Contains(us, uri) {
+			us = append(us, uri)
+		}
+	}
+	return us
 }
 
 // put records an approval and returns the card that it replaces, if any, and
@@ -152,7 +209,7 @@ func (b *board) link(c *card) {
 	if c.pending() {
 		b.pending = insert(b.pending, c)
 	}
-	for _, u := range c.documents() {
+	for _, u := range b.documents(c) {
 		b.byURI[u] = insert(b.byURI[u], c)
 	}
 }
@@ -161,16 +218,20 @@ func (b *board) unlink(c *card) {
 	if c.pending() {
 		b.pending = without(b.pending, c)
 	}
-	for _, u := range c.documents() {
-		if rest := without(b.byURI[u], c); len(rest) > 0 {
-			b.byURI[u] = rest
-		} else {
-			delete(b.byURI, u)
-		}
+	for _, u := range b.documents(c) {
+		b.drop(u, c)
 	}
 }
 
-// documents are the URIs that an approval concerns.
+func (b *board) drop(uri string, c *card) {
+	if rest := without(b.byURI[uri], c); len(rest) > 0 {
+		b.byURI[uri] = rest
+	} else {
+		delete(b.byURI, uri)
+	}
+}
+
+// documents are the URIs that an approval names.
 func (c *card) documents() []string {
 	var us []string
 	if c.staged != "" {

@@ -1,6 +1,8 @@
 package lsp
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -72,5 +74,29 @@ func TestHover(t *testing.T) {
 		}
 		b.edit(a.StagedURI, "one\ntwo\nthree\nfour\n")
 		contains(t, "added", hover("3"), "New here")
+	})
+}
+
+// An editor may have a workspace open by way of a symlink: what concerns a file
+// concerns it by every name.
+func TestDiagnosticsByAnotherName(t *testing.T) {
+	run(t, benchOptions{}, func(t *testing.T, b *bench) {
+		link := filepath.Join(t.TempDir(), "link")
+		a := b.hub.propose("req-00000001", "a.txt", was, is)
+		if err := os.Symlink(filepath.Dir(a.Path), link); err != nil {
+			t.Skip("no symlinks here:", err)
+		}
+		other := fileURI(filepath.Join(link, "a.txt"))
+		b.openWith(other, was)
+		contains(t, "asked before the file was opened", b.diagnostics(other), "The agent asks: Edit a.txt")
+		late := b.hub.propose("req-00000002", "a.txt", was, is)
+		contains(t, "asked while it is open", b.diagnostics(other), late.ID)
+		b.hub.endBy(a.ID, approvals.Denied, approvals.By{FrontEnd: "Helix", How: "close"}, "")
+		b.hub.endBy(late.ID, approvals.Denied, approvals.By{FrontEnd: "Helix", How: "close"}, "")
+		sameJSON(t, "settled", b.diagnostics(other), `[]`)
+		third := b.hub.propose("req-00000003", "a.txt", was, is)
+		contains(t, "asked again", b.diagnostics(other), third.ID)
+		b.close(other)
+		sameJSON(t, "closed", b.diagnostics(other), `[]`)
 	})
 }

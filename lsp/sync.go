@@ -103,6 +103,7 @@ func (s *server) complain(uri, complaint string) {
 func (s *server) didOpen(p didOpenParams) {
 	uri := canonical(p.TextDocument.URI)
 	s.complain(uri, s.documents.Open(uri, "", version(p.TextDocument.Version, 0), p.TextDocument.Text))
+	s.board.opened(uri)
 	s.touched(uri)
 	s.lensStale = true
 	s.reach(uri)
@@ -185,6 +186,7 @@ func maxStaged(set Settings) int64 { return 2*max(set.Session.MaxPreviewBytes, 1
 func (s *server) didClose(p documentParams) {
 	uri := canonical(p.TextDocument.URI)
 	s.complain(uri, s.documents.Close(uri))
+	s.board.closed(uri)
 	s.touched(uri)
 	_, id, _ := s.stagedAt(uri)
 	s.gesture(Event{Kind: EventClosed, URI: uri, ID: id})
@@ -199,7 +201,7 @@ func (s *server) didClose(p documentParams) {
 // forget drops what settled approvals and closed documents leave behind.
 func (s *server) forget() {
 	for _, c := range s.board.prune(s.isOpen) {
-		s.touched(c.documents()...)
+		s.touched(s.board.documents(c)...)
 		delete(s.prints, c.staged)
 		delete(s.details, c.ID)
 		delete(s.ours, c.ID)

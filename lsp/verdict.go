@@ -173,9 +173,9 @@ func (s *server) learn(l *link, a hub.Approval) {
 	if !changed {
 		return
 	}
-	docs := c.documents()
+	docs := s.board.documents(c)
 	if before != nil {
-		docs = append(docs, before.documents()...)
+		docs = append(docs, s.board.documents(before)...)
 	}
 	s.touched(docs...)
 	s.lensStale = true

@@ -117,6 +117,7 @@ func exitCode(t *terminal, c command, err error) int {
 	var code exitError
 	var usage usageError
 	var refused *hub.Error
+	var inside exitRefusedError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
@@ -125,7 +126,7 @@ func exitCode(t *terminal, c command, err error) int {
 	case errors.As(err, &usage):
 		fmt.Fprintf(t.err, "countersign %s: %v\nusage: countersign %s %s\n", c.name, err, c.name, c.args)
 		return exitUsage
-	case errors.As(err, &refused):
+	case errors.As(err, &refused), errors.As(err, &inside):
 		fmt.Fprintf(t.err, "countersign %s: %v\n", c.name, err)
 		return exitRefused
 	}

@@ -53,6 +53,16 @@ func startRoot(candidates []string) string {
 	return candidates[0]
 }
 
+// A notRunningError says in full what hub.ErrNotRunning says in short, for a
+// directory.
+type notRunningError string
+
+func (dir notRunningError) Error() string {
+	return fmt.Sprintf("no hub runs for %s: nothing is pending there (an editor or countersign send starts one)", string(dir))
+}
+
+func (notRunningError) Unwrap() error { return hub.ErrNotRunning }
+
 // connect attaches to the hub of the workspace that runs. With start, a hub is
 // started when none runs.
 func (w *workspace) connect(ctx context.Context, start bool) (*hub.Client, hub.AttachResult, error) {
@@ -68,7 +78,7 @@ func (w *workspace) connect(ctx context.Context, start bool) (*hub.Client, hub.A
 		}
 	}
 	if !start {
-		return nil, hub.AttachResult{}, fmt.Errorf("no hub runs for %s: nothing is pending there (an editor or countersign send starts one): %w", dirs[0], hub.ErrNotRunning)
+		return nil, hub.AttachResult{}, notRunningError(dirs[0])
 	}
 	o.Root, o.Start, o.Settings = startRoot(dirs), true, session.DefaultSettings()
 	return hub.Connect(ctx, o)

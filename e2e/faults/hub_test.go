@@ -263,15 +263,7 @@ func TestManyFrontEndsAtOnce(t *testing.T) {
 	if len(pids) != 1 || pids[0] {
 		t.Errorf("the editors talk to the hubs %v", pids)
 	}
-	hubs := 0
-	for _, line := range w.running() {
-		if strings.Contains(line, " hub --root") {
-			hubs++
-		}
-	}
-	if hubs != 1 {
-		t.Errorf("%d hubs run: %v", hubs, w.running())
-	}
+	w.only(" hub --root") // those that were not elected end at once
 	editors[0].send("go")
 	w.awaitPending(1)
 	for _, e := range editors {
