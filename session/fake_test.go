@@ -122,6 +122,8 @@ func (s *fakeAgents) ModeOf(word string) (Mode, bool) {
 	return m, ok
 }
 
+func (s *fakeAgents) Tight(word string) bool { return word == "dontAsk" }
+
 // last is the agent that runs now.
 func (s *fakeAgents) last(t *testing.T) *fakeAgent {
 	t.Helper()
@@ -144,7 +146,8 @@ type fakeDesk struct {
 	mu       sync.Mutex
 	table    map[string]*approvals.Approval // by id, which is "a-" and the request's id
 	log      []string
-	refuse   string // tool that is refused at registration
+	refuse   string                  // tool that is refused at registration
+	result   func(*approvals.Result) // changes the answer of an allow
 	onSettle func()
 }
 
@@ -160,6 +163,9 @@ func (d *fakeDesk) Register(q approvals.Request) approvals.Approval {
 	a := &approvals.Approval{ID: "a-" + q.ID, Request: q, State: approvals.Pending, Title: q.Tool, Surface: approvals.SurfacePanel}
 	if q.Tool == "AskUserQuestion" {
 		a.Surface = approvals.SurfaceQuestion
+	}
+	if q.Tool == "ExitPlanMode" {
+		a.Surface = approvals.SurfacePlan
 	}
 	if q.Tool == d.refuse {
 		a.State = approvals.Denied
@@ -186,6 +192,9 @@ func (d *fakeDesk) Settle(id string, dec approvals.Decision) (approvals.Approval
 			a.Amended = true
 			a.Amendment = "-" + string(a.Request.Input) + "\n+" + *dec.Text + "\n"
 			a.Result.UpdatedInput = jsontext.Value(*dec.Text)
+		}
+		if d.result != nil {
+			d.result(&a.Result)
 		}
 	}
 	if d.onSettle != nil {

@@ -1,6 +1,9 @@
 package session
 
 import (
+	"cmp"
+	"fmt"
+
 	"countersign/approvals"
 )
 
@@ -32,11 +35,8 @@ func (s *Session) follow(r *run) {
 func (s *Session) take(r *run, e Event) {
 	switch e := e.(type) {
 	case Initialized:
-		s.checkMode(r, e.Mode)
+		s.observed(r, e.Mode, true)
 		s.change(func(i *Info) {
-			if e.Mode != "" {
-				s.word = e.Mode
-			}
 			if e.Version != "" {
 				i.Version = e.Version
 			}
@@ -57,12 +57,13 @@ func (s *Session) take(r *run, e Event) {
 			r.started, r.prompted, r.prompts = true, false, nil
 		})
 	case ModeReported:
-		s.change(func(*Info) { s.word = e.Mode })
+		s.observed(r, e.Mode, false)
 	case Requested:
 		s.register(r, e.Request)
 	case Cancelled:
 		s.withdraw(r, e.RequestID, "the agent withdrew its request")
 	case ToolUsed:
+		r.tools[e.ToolUseID] = e.Tool
 		s.change(func(i *Info) {
 			i.State = StateRunning
 			i.Activity = e.Tool
@@ -71,8 +72,14 @@ func (s *Session) take(r *run, e Event) {
 		s.change(func(i *Info) { i.Activity = "" })
 	case ToolRan:
 		s.o.Desk.Ran(e.ToolUseID, e.Input)
+	case DeniedUnasked:
+		s.tellUnasked(&s.toldDenied, true, e.Text)
 	case ToolReturned:
-		s.o.Desk.Returned(e.ToolUseID, e.IsError, e.Text) // compares the file with what was approved
+		s.o.Desk.Returned(e.ToolUseID, e.IsError, e.Text) // compares what was done with what was approved
+		if e.Unasked != "" && e.Unasked != OwnRules && !e.IsError {
+			s.tellUnasked(&s.toldPassed, false, fmt.Sprintf("%s ran without asking, because %s lets it", cmp.Or(r.tools[e.ToolUseID], "a tool"), e.Unasked))
+		}
+		delete(r.tools, e.ToolUseID)
 		s.change(func(i *Info) { i.Activity = "" })
 	case AgentStarted:
 		s.mu.Lock()
@@ -97,13 +104,33 @@ func (s *Session) take(r *run, e Event) {
 			if e.IsError {
 				i.Error = e.Text
 			}
-			began = r.started
+			if began = r.started; began {
+				i.Turns++
+			}
+			// An agent that goes on with a conversation reckons with what that
+			// has cost before, if it knows.
+			i.CostUSD = e.CostUSD
+			if e.CostUSD < s.spent {
+				i.CostUSD += s.spent
+			}
 		})
 		if e.IsError && e.Text != "" && began { // else its end explains it
 			s.o.Report(true, e.Text, "")
 		}
 	case Reported:
 		s.o.Report(e.Warning, e.Text, "")
+	}
+}
+
+// tellUnasked tells the person, once in a conversation, that the agent or its
+// rules decide by themselves. All of it is in the transcript.
+func (s *Session) tellUnasked(told *bool, warning bool, text string) {
+	s.mu.Lock()
+	before := *told
+	*told = true
+	s.mu.Unlock()
+	if !before {
+		s.o.Report(warning, text+"; what else goes like this is only in the transcript", "")
 	}
 }
 
@@ -161,7 +188,7 @@ func (s *Session) exited(r *run, e Exited) {
 	for id := range r.pending {
 		open = append(open, id)
 	}
-	ending, again := r.ending, r.prompts
+	ending, again, held, failed := r.ending && r.failed == "", r.prompts, len(r.held), r.failed
 	if !e.UnknownSession || r.resumes == "" {
 		again = nil
 	}
@@ -169,6 +196,15 @@ func (s *Session) exited(r *run, e Exited) {
 		again = nil
 	}
 	r.afresh = len(again) > 0
+	if e.RefusedMode && s.word == "" {
+		s.granted, s.requested = r.before, Mode{} // it cannot be had
+	}
+	if failed != "" {
+		e.Explanation, e.Expected = failed, false
+	}
+	if held > 0 && !ending && len(again) == 0 {
+		e.Explanation += "; the prompt was not sent"
+	}
 	env, settings := s.env, s.settings
 	// An end is quiet only where nobody waited for anything.
 	working := s.info.State == StateRunning || s.info.State == StateStarting
@@ -181,6 +217,7 @@ func (s *Session) exited(r *run, e Exited) {
 	}
 	s.change(func(i *Info) {
 		s.live = nil
+		s.lost = cmp.Or(s.word, s.lost)
 		s.word = ""
 		s.background = 0
 		if e.UnknownSession || !r.started {
@@ -194,10 +231,6 @@ func (s *Session) exited(r *run, e Exited) {
 		}
 	})
 	if len(again) > 0 {
-		s.afresh.Add(1)
-		go func() {
-			defer s.afresh.Done()
-			s.sendAfresh(again, env, settings)
-		}()
+		s.tasks.Go(func() { s.sendAfresh(again, env, settings) })
 	}
 }

@@ -61,9 +61,14 @@ type Session struct {
 	// called:
 	info       Info
 	live       *run
-	resume     string // session id to go on with after the agent was lost
-	word       string // the mode last reported, in the agent's words; "" unknown
-	requested  Mode   // set by SetPermissions, applied by the next Send
+	resume     string  // session id to go on with after the agent was lost
+	requested  Mode    // set by SetPermissions, applied by the next Send
+	word       string  // the mode last reported, in the agent's words; "" unknown
+	granted    string  // the mode that the person asked for or agreed to last; "" for none
+	lost       string  // the mode that the agent before was in; "" unknown
+	spent      float64 // cost of the conversation when the agent was started
+	toldDenied bool    // the person was told that something was denied unasked
+	toldPassed bool    // … and that something passed unasked
 	settings   Settings
 	env        []string
 	background int
@@ -71,7 +76,9 @@ type Session struct {
 
 	notifying sync.Mutex // orders the calls of Notify; taken before mu
 
-	afresh sync.WaitGroup // prompts that are sent again to a new agent
+	// tasks are what must not keep the events from being read: prompts that
+	// are let through or sent again, and modes that are insisted on.
+	tasks sync.WaitGroup
 }
 
 // A run is one agent from start to end.
@@ -82,15 +89,59 @@ type run struct {
 	// guarded by Session.mu:
 	pending  map[string]string // request id → approval id; what waits for a decision
 	names    map[string]string // subagents by id
+	tools    map[string]string // names of the tools that are used now; the reading goroutine's own
 	started  bool              // a turn has begun: the session exists for the agent
 	prompted bool              // a prompt was sent that no turn has taken up yet
 	resumes  string            // the session it was to go on with
 	prompts  []string          // sent before its first turn began
 	afresh   bool              // these are sent again, to another agent
-	ending   bool              // Close or Renew ends it
-	wanted   string            // the mode it was started in, until it has reported its own
+	ending   bool              // Close, Renew, Stop or a change of mode ends it
+	failed   string            // why it was ended, for people, if not at their wish
+	wanted   string            // the mode it was started in; "" if it was not told any
+	before   string            // Session.granted before its start
+	checked  bool              // its mode was found to be right: prompts are let through
+	fixing   bool              // insist is at it
+	asked    map[string]bool   // the modes that it was asked for since
+	held     []string          // prompts that wait for that
+
+	// sending orders prompts; held while the agent takes one, and taken
+	// before Session.mu.
+	sending sync.Mutex
 
 	answers sync.WaitGroup
+}
+
+// hand gives a prompt to the agent, or keeps it until the agent's mode has been
+// checked: a prompt that is read in a looser mode than asked for cannot be
+// taken back.
+func (s *Session) hand(r *run, text string) error {
+	r.sending.Lock()
+	defer r.sending.Unlock()
+	s.mu.Lock()
+	hold := !r.checked
+	if hold {
+		r.held = append(r.held, text)
+	}
+	s.mu.Unlock()
+	if hold {
+		return nil
+	}
+	return r.agent.Send(text)
+}
+
+// release lets the prompts through that hand has kept.
+func (s *Session) release(r *run) {
+	r.sending.Lock()
+	defer r.sending.Unlock()
+	s.mu.Lock()
+	held := r.held
+	r.checked, r.held = true, nil
+	s.mu.Unlock()
+	for _, text := range held {
+		if err := r.agent.Send(text); err != nil && !errors.Is(err, ErrGone) { // its last event tells that
+			s.o.Report(true, fmt.Sprintf("the prompt was not sent: %v", err), "")
+		}
+	}
 }
 
 // ErrNoAgent is the answer to what needs a running agent when there is none.
@@ -180,7 +231,7 @@ func (s *Session) Send(text string, env []string, settings Settings) (Info, erro
 		r.prompts = append(r.prompts, text)
 	}
 	s.mu.Unlock()
-	if err := r.agent.Send(text); err != nil {
+	if err := s.hand(r, text); err != nil {
 		if errors.Is(err, ErrGone) {
 			<-r.done // its last event says why
 			s.mu.Lock()
@@ -221,6 +272,10 @@ func (s *Session) start(env []string, settings Settings) (*run, error) {
 	resume := s.resume
 	word := s.startWord(settings)
 	s.settings, s.env = settings, env
+	before := s.granted
+	if !s.requested.IsZero() || s.granted == "" {
+		s.granted = word
+	}
 	s.mu.Unlock()
 	s.change(func(i *Info) { *i = Info{State: StateStarting, ID: resume, CostUSD: i.CostUSD, Turns: i.Turns} })
 
@@ -230,17 +285,19 @@ func (s *Session) start(env []string, settings Settings) (*run, error) {
 	if err != nil {
 		s.change(func(i *Info) {
 			*i = Info{State: StateEnded, ID: resume, Error: err.Error(), CostUSD: i.CostUSD, Turns: i.Turns}
+			s.granted = before
 		})
 		return nil, err
 	}
 	r := &run{
-		agent: agent, done: make(chan struct{}), wanted: word, resumes: resume,
-		pending: make(map[string]string), names: make(map[string]string),
+		agent: agent, done: make(chan struct{}), wanted: word, before: before, checked: word == "", resumes: resume,
+		pending: make(map[string]string), names: make(map[string]string), tools: make(map[string]string), asked: map[string]bool{word: true},
 	}
 	s.change(func(*Info) {
 		s.live = r
 		s.word = "" // nobody has observed it yet
 		s.background = 0
+		s.spent = s.info.CostUSD
 	})
 	go s.follow(r)
 	return r, nil
@@ -263,6 +320,7 @@ func (s *Session) Settle(id string, d approvals.Decision) (approvals.Approval, [
 	}
 	tell := s.settings.TellAmendments && tellable(a)
 	s.mu.Unlock()
+	s.agreed(a)
 
 	err = ErrNoAgent
 	if r != nil {
@@ -320,7 +378,7 @@ func (s *Session) Renew() (Info, error) {
 	err := s.end()
 	info := s.change(func(i *Info) {
 		*i = Info{State: StateNone}
-		s.resume, s.word, s.requested = "", "", Mode{}
+		s.forget()
 	})
 	if s.o.Clear != nil {
 		s.o.Clear()
@@ -328,9 +386,16 @@ func (s *Session) Renew() (Info, error) {
 	return info, err
 }
 
+// forget is the end of a conversation: nothing of it holds for the next. Call
+// with mu held.
+func (s *Session) forget() {
+	s.resume, s.word, s.granted, s.lost, s.requested = "", "", "", "", Mode{}
+	s.toldDenied, s.toldPassed = false, false
+}
+
 // Close ends the agent for good. What it asked is withdrawn, never decided.
 func (s *Session) Close() error {
-	defer s.afresh.Wait()
+	defer s.tasks.Wait()
 	s.turnstile <- struct{}{}
 	defer func() { <-s.turnstile }()
 	s.mu.Lock()

@@ -86,8 +86,14 @@ type (
 	Cancelled struct{ RequestID string }
 	// Said: text of the assistant.
 	Said struct{ Text, ParentToolUseID string }
-	// ToolUsed: the agent calls a tool (asked or not).
-	ToolUsed struct{ ToolUseID, Tool string }
+	// ToolUsed: the agent calls a tool (asked or not). Input is what the model
+	// wrote, which is not always what is asked for, and not what an amended
+	// call runs.
+	ToolUsed struct {
+		ToolUseID, Tool string
+		Input           jsontext.Value
+		ParentToolUseID string // of the call that started the subagent which calls; "" for the session itself
+	}
 	// ToolRan: a tool ran, well or badly, with this input. Its result follows.
 	ToolRan struct {
 		ToolUseID string
@@ -98,7 +104,14 @@ type (
 		ToolUseID string
 		IsError   bool
 		Text      string
+		// Unasked says, in a few words, what let the tool run, or refused it,
+		// where nobody was asked: "its mode", "a rule", "a hook" ...; empty
+		// where somebody was, or nothing is known.
+		Unasked string
 	}
+	// DeniedUnasked: the agent, its rules or its mode refused a tool without
+	// asking.
+	DeniedUnasked struct{ ToolUseID, Tool, Text string }
 	// AgentStarted: a subagent began.
 	AgentStarted struct{ AgentID, Name, ToolUseID string }
 	// TurnEnded: a result arrived. Approvals may still come (background agents).
@@ -114,7 +127,7 @@ type (
 	// ask, and start turns, after the turn that began them has ended.
 	BackgroundChanged struct{ Running int }
 	// Reported: the agent told something that a person should see
-	// (permission_denied, informational, an unreadable line).
+	// (informational, an unreadable line).
 	Reported struct {
 		Warning bool
 		Text    string
@@ -126,8 +139,10 @@ type (
 		Expected bool // Close was called, or a clean end
 		// UnknownSession: there is no such session to resume.
 		UnknownSession bool
-		Stderr         string
-		Explanation    string
+		// RefusedMode: it does not run in the mode that it was started in.
+		RefusedMode bool
+		Stderr      string
+		Explanation string
 	}
 )
 
@@ -139,11 +154,16 @@ func (Said) agentEvent()              {}
 func (ToolUsed) agentEvent()          {}
 func (ToolRan) agentEvent()           {}
 func (ToolReturned) agentEvent()      {}
+func (DeniedUnasked) agentEvent()     {}
 func (AgentStarted) agentEvent()      {}
 func (TurnEnded) agentEvent()         {}
 func (BackgroundChanged) agentEvent() {}
 func (Reported) agentEvent()          {}
 func (Exited) agentEvent()            {}
+
+// OwnRules is what lets a tool pass unasked when the agent itself holds it for
+// harmless: so many pass like this that the person is not told each.
+const OwnRules = "its own rules"
 
 // StartOptions are what an agent is started with.
 type StartOptions struct {

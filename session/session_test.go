@@ -244,6 +244,8 @@ func TestAfterACrashTheSessionGoesOn(t *testing.T) {
 		a2.end(Exited{Code: 1, UnknownSession: true, Explanation: "unknown"})
 		synctest.Wait()
 		a3 := b.agents.last(t)
+		a3.events <- Initialized{Mode: "default"} // the mode of the one that was lost
+		synctest.Wait()
 		if a3 == a2 || a3.o.Resume != "" || !slices.Equal(a3.messages(), []string{"go on"}) || !slices.Equal(a3.o.Env, []string{"B=2"}) {
 			t.Errorf("afresh with %+v: %q", a3.o, a3.messages())
 		}

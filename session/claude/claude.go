@@ -22,6 +22,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,7 +49,7 @@ type patience struct {
 }
 
 var usualPatience = patience{
-	stdin: 2 * time.Second, term: 2 * time.Second, write: 3 * time.Second, reply: 10 * time.Second, output: 500 * time.Millisecond,
+	stdin: 2 * time.Second, term: 2 * time.Second, write: 3 * time.Second, reply: 15 * time.Second, output: 500 * time.Millisecond,
 }
 
 // A Starter starts the CLI. The zero value is ready for use.
@@ -114,6 +115,10 @@ type agent struct {
 	tail      tail
 	complaint atomic.Pointer[string] // text of the last result that was an error
 
+	// The reader's own, once the process runs:
+	mayBypass bool // the CLI can be put into the mode that asks nothing
+	plain     bool // initialize was refused with hooks
+
 	closing atomic.Bool   // Close was called
 	exited  chan struct{} // closed when the process has been waited for
 	read    chan struct{} // closed when the reader has seen the end of stdout
@@ -135,7 +140,7 @@ func (s Starter) Start(o session.StartOptions) (session.Agent, error) {
 	}
 	a := &agent{
 		name: strings.Join(o.Settings.Agent.Command, " "), dir: o.Dir, mode: o.Mode, resume: o.Resume, log: s.Log,
-		out:    newOutbox(),
+		out: newOutbox(), mayBypass: mayBypass(o),
 		events: make(chan session.Event, 16),
 		exited: make(chan struct{}),
 		read:   make(chan struct{}),
@@ -152,13 +157,7 @@ func (s Starter) Start(o session.StartOptions) (session.Agent, error) {
 		return nil, explainStart(name, path, o.Dir, env, err)
 	}
 	a.lines = newLineReader(a.stdout, maxLine)
-	first, err := hello(a.asked.add("initialize", nil))
-	if err == nil {
-		err = a.out.put(first, nil)
-	}
-	if err != nil {
-		a.log.Error("initialize was not sent", zap.Error(err))
-	}
+	a.greet()
 	go a.out.run(a.stdin)
 	stderrRead := make(chan struct{})
 	go func() {
@@ -168,6 +167,28 @@ func (s Starter) Start(o session.StartOptions) (session.Agent, error) {
 	go a.readEvents()
 	go a.wait(stderrRead)
 	return a, nil
+}
+
+// greet sends initialize.
+func (a *agent) greet() {
+	line, err := hello(a.asked.add("initialize", nil))
+	if a.plain {
+		line, err = controlRequest(a.asked.add("initialize", nil), "initialize", "")
+	}
+	if err == nil {
+		err = a.out.put(line, nil)
+	}
+	if err != nil {
+		a.log.Error("initialize was not sent", zap.Error(err))
+	}
+}
+
+// mayBypass says whether the CLI, started like this, can be put into the mode
+// that asks nothing: that has to be allowed at its start.
+func mayBypass(o session.StartOptions) bool {
+	return o.Mode == wordOf[session.Bypass] || slices.ContainsFunc(o.Settings.Agent.Args, func(arg string) bool {
+		return arg == "--dangerously-skip-permissions" || arg == "--allow-dangerously-skip-permissions"
+	})
 }
 
 // spawn starts the process with pipes of our own, so that its end is noticed

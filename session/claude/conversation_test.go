@@ -52,7 +52,7 @@ func TestConversation(t *testing.T) {
 	for tool, want := range map[string]approvals.Approval{
 		"Edit":  {State: approvals.Allowed, Amended: true, Outcome: approvals.Outcome{State: approvals.OutcomeVerified}},
 		"Write": {State: approvals.Denied},
-		"Bash":  {State: approvals.Allowed, Outcome: approvals.Outcome{State: approvals.OutcomeDone}},
+		"Bash":  {State: approvals.Allowed, Outcome: approvals.Outcome{State: approvals.OutcomeVerified}},
 	} {
 		if got, ok := desk.Get(ids[tool]); !ok || got.State != want.State || got.Amended != want.Amended || got.Outcome.State != want.Outcome.State {
 			t.Errorf("%s: %v, amended %v, outcome %+v", tool, got.State, got.Amended, got.Outcome)

@@ -45,13 +45,19 @@ func (a *agent) handle(line []byte) {
 			case "text":
 				a.emit(session.Said{Text: b.Text, ParentToolUseID: m.ParentToolUseID})
 			case "tool_use":
-				a.emit(session.ToolUsed{ToolUseID: b.ID, Tool: b.Name})
+				a.emit(session.ToolUsed{ToolUseID: b.ID, Tool: b.Name, Input: b.Input, ParentToolUseID: m.ParentToolUseID})
 			}
 		}
 	case "user":
 		for _, b := range m.Message.Content.Blocks {
 			if b.Type == "tool_result" {
-				a.emit(session.ToolReturned{ToolUseID: b.ToolUseID, IsError: b.IsError, Text: b.Content.all()})
+				e := session.ToolReturned{ToolUseID: b.ToolUseID, IsError: b.IsError, Text: b.Content.all()}
+				for _, meta := range m.ResultMeta {
+					if meta.ID == b.ToolUseID {
+						e.Unasked = meta.unasked()
+					}
+				}
+				a.emit(e)
 			}
 		}
 	case "result":
@@ -69,6 +75,14 @@ func known(kind string) bool {
 	return false
 }
 
+// launchedFor notes that the CLI can be put into the mode that asks nothing: it
+// was seen in it.
+func (a *agent) launchedFor(mode string) {
+	if mode == wordOf[session.Bypass] {
+		a.mayBypass = true
+	}
+}
+
 // requested takes a question of the CLI.
 func (a *agent) requested(id string, r request) {
 	switch {
@@ -82,7 +96,7 @@ func (a *agent) requested(id string, r request) {
 			ID: id, Tool: r.Tool, DisplayName: r.DisplayName, Title: r.Title, Description: r.Description,
 			Input: r.Input, Suggestions: r.Suggestions, ToolUseID: r.ToolUseID, AgentID: r.AgentID,
 			BlockedPath: r.BlockedPath, DecisionReason: r.DecisionReason, ReasonType: r.ReasonType,
-			NeedsOwnSurface: r.NeedsOwnSurface, Dir: a.dir,
+			NeedsOwnSurface: r.NeedsOwnSurface, MayBypass: a.mayBypass, Dir: a.dir,
 		}})
 	case r.Subtype == "hook_callback" && r.CallbackID == ranCallback:
 		a.called(id, r)
@@ -101,6 +115,12 @@ func (a *agent) replied(r reply) {
 		return
 	}
 	var err error
+	if r.Subtype == "error" && what == "initialize" && !a.plain {
+		// Hooks are no part of what must work.
+		a.plain = true
+		a.greet()
+		return
+	}
 	if r.Subtype == "error" {
 		err = &RefusedError{What: what, Code: r.ErrorCode, Text: r.Error}
 		if wait == nil {
@@ -110,6 +130,7 @@ func (a *agent) replied(r reply) {
 	if err == nil {
 		switch what {
 		case "initialize":
+			a.launchedFor(r.Response.CurrentMode)
 			a.emit(session.Initialized{Mode: r.Response.CurrentMode, Version: r.Response.Version})
 			for _, p := range r.Pending {
 				a.requested(p.RequestID, p.Request)
@@ -130,6 +151,7 @@ func (a *agent) replied(r reply) {
 func (a *agent) system(m *message) {
 	switch m.Subtype {
 	case "init":
+		a.launchedFor(m.PermissionMode)
 		a.emit(session.Initialized{SessionID: m.SessionID, Mode: m.PermissionMode, Model: m.Model, Version: m.Version, Tools: m.Tools})
 	case "status":
 		if m.PermissionMode != "" {
@@ -145,7 +167,10 @@ func (a *agent) system(m *message) {
 		if why == "" {
 			why = m.DecisionReason
 		}
-		a.emit(session.Reported{Warning: true, Text: strings.TrimSpace(fmt.Sprintf("%s was denied without asking: %s", m.ToolName, why))})
+		a.emit(session.DeniedUnasked{
+			ToolUseID: m.ToolUseID, Tool: m.ToolName,
+			Text: strings.TrimSpace(fmt.Sprintf("%s was denied without asking: %s", m.ToolName, why)),
+		})
 	case "task_started":
 		if m.TaskType == shellTask {
 			return

@@ -183,8 +183,10 @@ func (a *agent) explainExit(err error) session.Exited {
 		e.UnknownSession = true
 		e.Explanation = fmt.Sprintf("the agent knows no session %s: its history was removed, or it belongs to another folder; start a new session", a.resume)
 	case strings.Contains(said, "--permission-mode") && strings.Contains(said, "is invalid"):
+		e.RefusedMode = true
 		e.Explanation = fmt.Sprintf("the agent does not take the mode %q (it says: %s)", a.mode, lastLines(e.Stderr, 1))
 	case strings.Contains(said, "cannot be used with root"):
+		e.RefusedMode = true
 		e.Explanation = fmt.Sprintf("the agent does not run in mode %q as root; choose another mode, or run as another user", a.mode)
 	case strings.Contains(said, "unknown option"):
 		e.Explanation = fmt.Sprintf("the agent does not know one of its options; is %q a current Claude Code, and is the setting agent.args right? (it says: %s)", a.name, lastLines(e.Stderr, 1))

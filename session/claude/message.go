@@ -2,9 +2,12 @@ package claude
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"countersign/session"
 )
 
 // A message is one line of the CLI with the fields that are understood here;
@@ -46,6 +49,9 @@ type message struct {
 	Message         body   `json:"message"`
 	ParentToolUseID string `json:"parent_tool_use_id"`
 
+	// user, for tool results: how it was decided that each ran, or did not
+	ResultMeta []resultMeta `json:"tool_result_meta"`
+
 	// result
 	IsError        bool     `json:"is_error"`
 	Result         text     `json:"result"`
@@ -63,6 +69,32 @@ type task struct {
 // shellTask is the type of a command that runs in the background. It asks
 // nothing, and may run for ever: a server, for example.
 const shellTask = "local_bash"
+
+// A resultMeta says of one tool result what decided about the call.
+type resultMeta struct {
+	ID       string `json:"id"`
+	Decision struct {
+		Source string `json:"source"`      // "user_temporary", "config", "hook" …
+		Reason string `json:"reason_type"` // "mode", "rule", "subcommandResults" …
+	} `json:"permission_decision"`
+}
+
+// unasked says what decided about a call where no person did, see
+// session.ToolReturned. Seen on 2.1.332; older ones do not tell.
+func (m resultMeta) unasked() string {
+	switch source, reason := m.Decision.Source, m.Decision.Reason; {
+	case source == "" || strings.HasPrefix(source, "user_") || strings.HasPrefix(source, "permission_"):
+		return ""
+	case source == "hook":
+		return "a hook"
+	case reason == "mode":
+		return "its mode"
+	case reason == "rule":
+		return "a rule"
+	default:
+		return session.OwnRules
+	}
+}
 
 // A request is the inside of a control_request.
 type request struct {
@@ -133,13 +165,14 @@ type content struct {
 }
 
 type block struct {
-	Type      string  `json:"type"`
-	Text      string  `json:"text"`
-	ID        string  `json:"id"`          // tool_use
-	Name      string  `json:"name"`        // tool_use
-	ToolUseID string  `json:"tool_use_id"` // tool_result
-	IsError   bool    `json:"is_error"`    // tool_result
-	Content   content `json:"content"`     // tool_result
+	Type      string         `json:"type"`
+	Text      string         `json:"text"`
+	ID        string         `json:"id"`          // tool_use
+	Name      string         `json:"name"`        // tool_use
+	Input     jsontext.Value `json:"input"`       // tool_use
+	ToolUseID string         `json:"tool_use_id"` // tool_result
+	IsError   bool           `json:"is_error"`    // tool_result
+	Content   content        `json:"content"`     // tool_result
 }
 
 // UnmarshalJSONFrom takes either form.

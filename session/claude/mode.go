@@ -35,3 +35,7 @@ func (Starter) ModeOf(word string) (session.Mode, bool) {
 	m, ok := modeOf[word]
 	return m, ok
 }
+
+// Tight says whether a word that names no mode of ours is one in which nothing
+// passes that would be asked for otherwise: "dontAsk" denies it all.
+func (Starter) Tight(word string) bool { return word == "dontAsk" }

@@ -26,6 +26,11 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the agent refused %s: %s", e.What, e.Text)
 }
 
+// Is tells what no other start of the CLI would change.
+func (e *RefusedError) Is(target error) bool {
+	return target == session.ErrNoMode && e.Code == "invalid_mode"
+}
+
 // An outbox is the line of messages to the agent's stdin. Anybody may put a
 // line in; one goroutine writes them, each whole, because a torn line ends the
 // CLI. Putting in never waits for the agent to read.

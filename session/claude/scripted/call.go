@@ -82,13 +82,6 @@ func (p *player) ask(c *Call, id, agent string, input jsontext.Value, asked chan
 	if requestID == "" {
 		requestID = uuid()
 	}
-	waits := make(chan answer, 1)
-	p.mu.Lock()
-	p.open[requestID] = waits
-	if c.Name != "" {
-		p.named[c.Name] = requestID
-	}
-	p.mu.Unlock()
 	request := object{
 		"subtype": "can_use_tool", "tool_name": c.Tool, "display_name": c.Tool, "input": input, "tool_use_id": id,
 	}
@@ -108,6 +101,19 @@ func (p *player) ask(c *Call, id, agent string, input jsontext.Value, asked chan
 	default:
 		request["permission_suggestions"] = []any{object{"type": "addRules", "rules": []any{object{"toolName": c.Tool}}, "behavior": "allow", "destination": "session"}}
 	}
+	return p.request(requestID, c.Name, request, asked)
+}
+
+// request writes a request and waits for its answer. A name is for Await and
+// Cancel.
+func (p *player) request(requestID, name string, request object, asked chan<- struct{}) (answer, error) {
+	waits := make(chan answer, 1)
+	p.mu.Lock()
+	p.open[requestID] = waits
+	if name != "" {
+		p.named[name] = requestID
+	}
+	p.mu.Unlock()
 	p.write(object{"type": "control_request", "request_id": requestID, "request": request})
 	if asked != nil {
 		close(asked)

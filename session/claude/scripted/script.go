@@ -72,6 +72,7 @@ type Call struct {
 	Suggestions []jsontext.Value `json:"suggestions,omitzero"` // permission_suggestions; a usual one when absent
 	RequestID   string           `json:"requestId,omitzero"`   // made up when empty
 	Bytes       int              `json:"bytes,omitzero"`       // Write: fill content up to this size
+	Runs        jsontext.Value   `json:"runs,omitzero"`        // runs this instead of what was allowed, as a hook might make it do
 }
 
 // A Flood asks for a file each, all at the same time.

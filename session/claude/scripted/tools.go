@@ -84,9 +84,39 @@ func (p *player) validate(tool string, input jsontext.Value) string {
 
 // returned carries a tool out and tells its result.
 func (p *player) returned(c *Call, id, agent string, asked, input jsontext.Value, amended bool) error {
+	if len(c.Runs) > 0 {
+		input = c.Runs
+	}
 	text, failed := p.carryOut(c.Tool, asked, input, amended)
+	if err := p.ran(c.Tool, id, input, failed); err != nil {
+		return err
+	}
 	p.result(c, id, agent, text, failed, amended)
 	return nil
+}
+
+// ran tells a host that wants to know it what a tool was run with, and waits
+// for its leave to go on. Tools that read or write a file are not told of.
+func (p *player) ran(tool, id string, input jsontext.Value, failed bool) error {
+	p.mu.Lock()
+	callback := p.callback
+	p.mu.Unlock()
+	switch tool {
+	case "Read", "Edit", "Write", "MultiEdit", "NotebookEdit":
+		return nil
+	}
+	if callback == "" {
+		return nil
+	}
+	event := "PostToolUse"
+	if failed {
+		event = "PostToolUseFailure"
+	}
+	_, err := p.request(uuid(), "", object{
+		"subtype": "hook_callback", "callback_id": callback, "tool_use_id": id,
+		"input": object{"session_id": p.session, "cwd": p.dir, "hook_event_name": event, "tool_name": tool, "tool_input": input, "tool_use_id": id},
+	}, nil)
+	return err
 }
 
 // result writes a tool's result, and logs it as what the model reads.

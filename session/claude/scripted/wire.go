@@ -56,6 +56,7 @@ type player struct {
 	calls      map[string]chan struct{} // name of an open call → closed when it is done
 	agents     map[string]string        // name of a subagent → its id
 	background int
+	callback   string   // hook callback to be told what ran; "" for none
 	allowed    []string // tools allowed for the session by a rule
 	queued     []string // prompts that no turn has taken up
 	inTurn     bool
@@ -175,6 +176,11 @@ func (p *player) heard(line []byte) {
 		Request   struct {
 			Subtype string `json:"subtype"`
 			Mode    string `json:"mode"`
+			Hooks   struct {
+				PostToolUse []struct {
+					IDs []string `json:"hookCallbackIds"`
+				} `json:"PostToolUse"`
+			} `json:"hooks"`
 		} `json:"request"`
 		Response struct {
 			Subtype   string         `json:"subtype"`
@@ -207,6 +213,11 @@ func (p *player) heard(line []byte) {
 		default:
 		}
 	case "control_request":
+		for _, h := range m.Request.Hooks.PostToolUse {
+			p.mu.Lock()
+			p.callback = append(h.IDs, "")[0]
+			p.mu.Unlock()
+		}
 		p.control(m.RequestID, m.Request.Subtype, m.Request.Mode)
 	case "control_response":
 		var a answer
