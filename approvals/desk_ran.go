@@ -20,7 +20,7 @@ func (d *Desk) Ran(toolUseID string, input jsontext.Value) {
 		return
 	}
 	e.ran = &Outcome{State: OutcomeVerified, Detail: "it ran as approved"}
-	if other := deviates(e.approved, input); other != "" {
+	if other := deviates(e.a.Request, e.approved, input); other != "" {
 		e.ran = &Outcome{State: OutcomeMismatch, Detail: "what ran is not what was approved: " + other}
 	}
 	e.approved = nil
@@ -28,8 +28,10 @@ func (d *Desk) Ran(toolUseID string, input jsontext.Value) {
 
 // deviates says how an input that ran differs from the one approved; "" where
 // it means the same. The agent fills in what has a default, so members that say
-// nothing (false, null) may be added.
-func deviates(approved, ran jsontext.Value) string {
+// nothing (false, null) may be added. It drops what its tool does not know, so
+// only what it asked for itself may not be left out; and of a plan it tells the
+// plan alone (seen on 2.1.332: without planFilePath).
+func deviates(req Request, approved, ran jsontext.Value) string {
 	was, err := takeApart(approved)
 	if err != nil {
 		return ""
@@ -38,9 +40,11 @@ func deviates(approved, ran jsontext.Value) string {
 	if err != nil {
 		return "its input cannot be read: " + visible(err.Error())
 	}
+	asked, _ := takeApart(req.Input)
 	for _, m := range was.members {
 		v := is.get(m.name)
 		switch {
+		case v == nil && (asked == nil || asked.get(m.name) == nil || req.Tool == "ExitPlanMode" && m.name != "plan"):
 		case v == nil:
 			return fmt.Sprintf("%s was left out", visible(m.name))
 		case !sameJSON(approved[m.start:m.end], v):

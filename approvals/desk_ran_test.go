@@ -52,6 +52,34 @@ func TestRan(t *testing.T) {
 	}
 }
 
+// What agents leave out of what they tell is no deviation.
+func TestRanLeavesOut(t *testing.T) {
+	b := newBench(t)
+	for name, c := range map[string]struct {
+		tool, input, text, ran, state string
+	}{
+		"the plan's file":      {"ExitPlanMode", `{"plan":"# P\n","planFilePath":"/p.md"}`, "", `{"plan":"# P\n"}`, OutcomeVerified},
+		"another plan":         {"ExitPlanMode", `{"plan":"# P\n","planFilePath":"/p.md"}`, "", `{"plan":"# Q\n"}`, OutcomeMismatch},
+		"a field it dropped":   {"WebFetch", `{"url":"a"}`, `{"url":"a","new":1}`, `{"url":"a"}`, OutcomeVerified},
+		"a field of its own":   {"WebFetch", `{"url":"a","prompt":"p"}`, "", `{"url":"a"}`, OutcomeMismatch},
+		"an MCP tool's option": {"mcp__a__b", `{"x":{"y":[1,2]},"dry":true}`, `{"x":{"y":[1,3]},"dry":true}`, `{"dry":true,"x":{"y":[1,3.0]}}`, OutcomeVerified},
+	} {
+		req := b.request(c.tool, c.input)
+		a := b.Register(req)
+		dec := Decision{Allow: true, By: me}
+		if c.text != "" {
+			dec.Text = &c.text
+		}
+		if _, _, err := b.Settle(a.ID, dec); err != nil {
+			t.Fatal(err)
+		}
+		b.Ran(req.ToolUseID, jsontext.Value(c.ran))
+		if got, _ := b.Returned(req.ToolUseID, false, ""); got.Outcome.State != c.state {
+			t.Errorf("%s: %+v", name, got.Outcome)
+		}
+	}
+}
+
 // A change of a file is judged by the file.
 func TestRanOfAFile(t *testing.T) {
 	b := newBench(t)

@@ -58,6 +58,9 @@ func told(t *testing.T, o session.StartOptions, model *mockmodel.Server, tools i
 	var settled []approvals.Approval
 	for len(ids) > 0 {
 		a, _ := desk.Get(<-ids)
+		if a.Outcome.State == approvals.OutcomeMismatch || a.State == approvals.Allowed && a.Outcome.State == "" {
+			t.Errorf("%s came to %+v", a.Title, a.Outcome)
+		}
 		settled = append(settled, a)
 	}
 	return s, settled, texts
@@ -165,11 +168,14 @@ func TestRealCLIPlan(t *testing.T) {
 				mockmodel.Use("ExitPlanMode", map[string]any{"plan": "# The plan"}), mockmodel.Say("done"),
 			}})
 			o.Mode = "plan"
-			s, _, texts := told(t, o, model, 1, func(a approvals.Approval) approvals.Decision { return c.decide(a.Document.Text()) })
+			s, settled, texts := told(t, o, model, 1, func(a approvals.Approval) approvals.Decision { return c.decide(a.Document.Text()) })
 			for _, want := range c.told {
 				if !strings.Contains(texts[0], want) {
 					t.Errorf("told %q, want %q", texts[0], want)
 				}
+			}
+			if len(settled) != 1 || settled[0].State == approvals.Allowed && settled[0].Outcome.State != approvals.OutcomeVerified {
+				t.Errorf("%+v", settled)
 			}
 			if got := s.Info().Mode; got != c.mode.String() {
 				t.Errorf("mode %s, want %v", got, c.mode)
