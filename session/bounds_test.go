@@ -345,3 +345,21 @@ func TestWhatIsDecidedUnaskedIsToldOnce(t *testing.T) {
 		}
 	})
 }
+
+// The mode after a plan may be named as people name it; the desk gets the
+// agent's word.
+func TestTheModeAfterAPlanByItsName(t *testing.T) {
+	for name, want := range map[string]string{"auto-edit": "acceptEdits", "ask_before_edit": "default", "acceptEdits": "acceptEdits", "yolo": "yolo"} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			defer b.Close()
+			a := b.start(t)
+			a.events <- request("r-1", "ExitPlanMode")
+			synctest.Wait()
+			b.Settle("a-r-1", approvals.Decision{Allow: true, Mode: name})
+			if !slices.Contains(b.desk.log, "mode "+want) {
+				t.Errorf("%s: %q", name, b.desk.log)
+			}
+		})
+	}
+}

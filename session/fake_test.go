@@ -183,6 +183,9 @@ func (d *fakeDesk) Settle(id string, dec approvals.Decision) (approvals.Approval
 	if a == nil || a.State != approvals.Pending {
 		return approvals.Approval{}, nil, errors.New("unknown or settled")
 	}
+	if dec.Mode != "" {
+		d.note("mode %s", dec.Mode)
+	}
 	a.State = approvals.Denied
 	a.Result = approvals.Result{Behavior: "deny", Message: dec.Message}
 	if dec.Allow {

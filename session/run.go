@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -306,6 +307,9 @@ func (s *Session) start(env []string, settings Settings) (*run, error) {
 // Settle decides an approval: the desk checks and records, then the agent gets
 // the answer. An error from the desk means that nothing was decided here.
 func (s *Session) Settle(id string, d approvals.Decision) (approvals.Approval, []approvals.Note, error) {
+	if m, ok := ModeNamed(d.Mode); ok {
+		d.Mode = cmp.Or(s.wordOf(m), d.Mode) // the desk knows the agent's words
+	}
 	a, notes, err := s.o.Desk.Settle(id, d)
 	if err != nil {
 		return a, notes, err
