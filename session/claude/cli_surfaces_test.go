@@ -3,7 +3,10 @@
 package claude
 
 import (
+	"cmp"
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -181,5 +184,66 @@ func TestRealCLIPlan(t *testing.T) {
 				t.Errorf("mode %s, want %v", got, c.mode)
 			}
 		})
+	}
+}
+
+// Each destination writes the file that its words name, and no other.
+func TestRealCLIRulesAndTheirFiles(t *testing.T) {
+	for destination, file := range map[string]string{
+		"session": "", "localSettings": ".claude/settings.local.json", "projectSettings": ".claude/settings.json", "userSettings": "~/.claude/settings.json",
+	} {
+		t.Run(destination, func(t *testing.T) {
+			o, model := realCLI(t, mockmodel.Script{Turns: []mockmodel.Turn{
+				mockmodel.Use("Bash", map[string]any{"command": "touch a"}),
+				mockmodel.Use("Bash", map[string]any{"command": "touch a b"}), mockmodel.Say("done"),
+			}})
+			home := ""
+			for _, v := range o.Env {
+				if rest, ok := strings.CutPrefix(v, "HOME="); ok {
+					home = rest
+				}
+			}
+			words := ""
+			_, settled, _ := told(t, o, model, 2, func(a approvals.Approval) approvals.Decision {
+				for _, c := range approvals.RuleChoices(a.Request) {
+					if c.Destination == destination && strings.Contains(c.Words, "Bash(touch") {
+						words = c.Words
+						return approvals.Decision{Allow: true, Suggestion: &c.Suggestion, Destination: c.Destination}
+					}
+				}
+				t.Errorf("no such choice for %s: %v", a.Title, approvals.RuleChoices(a.Request))
+				return approvals.Decision{Message: "no"}
+			})
+			if !strings.Contains(words, cmp.Or(file, "writes no file")) {
+				t.Errorf("the words are %q", words)
+			}
+			for _, f := range []string{".claude/settings.local.json", ".claude/settings.json", "~/.claude/settings.json"} {
+				path := filepath.Join(o.Dir, f)
+				if rest, ok := strings.CutPrefix(f, "~/"); ok {
+					path = filepath.Join(home, rest)
+				}
+				data, _ := os.ReadFile(path)
+				if has := strings.Contains(string(data), "Bash(touch"); has != (f == file) {
+					t.Errorf("%s has %q", f, data)
+				}
+			}
+			// A project's own rules hold only in a folder that is trusted.
+			if want := map[string]int{"projectSettings": 2}[destination]; len(settled) != max(want, 1) {
+				t.Errorf("asked %d times", len(settled))
+			}
+		})
+	}
+}
+
+func TestRealCLIEditsAsFeedback(t *testing.T) {
+	o, model := realCLI(t, mockmodel.Script{Turns: []mockmodel.Turn{
+		mockmodel.Use("Bash", map[string]any{"command": "touch a"}), mockmodel.Say("done"),
+	}})
+	_, _, texts := told(t, o, model, 1, func(approvals.Approval) approvals.Decision {
+		text := "touch b\n"
+		return approvals.Decision{WithEdits: true, Text: &text, Message: "another name"}
+	})
+	if !strings.Contains(texts[0], "says: another name") || !strings.Contains(texts[0], "-touch a\n+touch b\n") || fileExists(o.Dir+"/a") || fileExists(o.Dir+"/b") {
+		t.Errorf("told %q", texts[0])
 	}
 }
