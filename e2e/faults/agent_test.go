@@ -306,6 +306,43 @@ func TestAgentLeavesProcesses(t *testing.T) {
 	w.noLeave()
 }
 
+// What an agent of a killed hub had started is ended by the next hub: in the
+// agent's group, in a session of its own, and what that started.
+func TestKilledHubLeavesProcesses(t *testing.T) {
+	w := newWorld(t)
+	w.agent("sleep 3600 & setsid sleep 3601 & setsid sh -c 'sleep 3602 & trap : TERM; while :; do sleep 1; done' &", turn(ask(editCall("a.txt", "two", "2"))))
+	e := w.edit(w.project, nil)
+	e.send("go")
+	w.awaitPending(1)
+	w.eventually("the agent's processes run", func() (bool, string) {
+		for _, line := range w.running() {
+			if line == "sleep 3602" {
+				return true, ""
+			}
+		}
+		return false, ""
+	})
+	e.quits()
+	w.kill(w.status().PID)
+	w.eventually("only what the agent had started is left", func() (bool, string) {
+		all := w.running()
+		for _, line := range all {
+			if !strings.Contains(line, "sleep") {
+				return false, fmt.Sprint(all)
+			}
+		}
+		return len(all) >= 3, fmt.Sprint(all)
+	})
+	e = w.edit(w.project, nil) // starts a hub
+	w.eventually("nothing of the agent is left", func() (bool, string) {
+		all := fmt.Sprint(w.running())
+		return !strings.Contains(all, "sleep"), all
+	})
+	e.quits()
+	w.undecided()
+	w.noLeave()
+}
+
 // pidIn waits for a pid in a file of the world.
 func (w *world) pidIn(name string) int {
 	w.t.Helper()

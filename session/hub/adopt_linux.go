@@ -1,9 +1,12 @@
 package hub
 
 import (
+	"bytes"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -89,6 +92,50 @@ func (h *hub) endOrphans() {
 	}
 	h.log.Warn("what the agents started cannot all be ended")
 }
+
+// markedBy lists the living processes that bear the mark of the agents of a
+// storage, but for this process and those that it descends from: whoever starts
+// a hub must not be ended by it.
+func markedBy(storage string) []int {
+	names := []string{storage}
+	if real, err := filepath.EvalSymlinks(storage); err == nil && real != storage {
+		names = append(names, real)
+	}
+	spared := map[int]bool{}
+	for pid, n := os.Getpid(), 0; pid > 0 && n < maxAncestors; n++ {
+		spared[pid] = true
+		parent, err := parentOf(pid)
+		if err != nil {
+			break
+		}
+		pid = parent
+	}
+	all, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, entry := range all {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid <= 1 || spared[pid] {
+			continue
+		}
+		env, err := os.ReadFile("/proc/" + entry.Name() + "/environ") // of ours only
+		if err != nil || len(env) == 0 {
+			continue
+		}
+		for variable := range bytes.SplitSeq(env, []byte{0}) {
+			value, ok := bytes.CutPrefix(variable, []byte(marker+"="))
+			if ok && slices.Contains(names, string(value)) && !ended(pid) {
+				pids = append(pids, pid)
+				break
+			}
+		}
+	}
+	return pids
+}
+
+func killOne(pid int) { _ = unix.Kill(pid, unix.SIGKILL) }
 
 // killTree kills a process and what descends from it, parents first: a parent
 // that lives could start more.

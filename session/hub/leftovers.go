@@ -64,8 +64,19 @@ func endLeftovers(storage string, log *zap.Logger) {
 	}
 	for _, c := range list {
 		if started, err := startOf(c.PID); err == nil && started == c.Started && c.PID > 1 {
-			log.Warn("ending a process that an earlier hub left", zap.Int("pid", c.PID))
+			log.Warn("ending a process that an earlier hub left", zap.Int("left", c.PID))
 			killGroup(c.PID)
+		}
+	}
+	// An agent whose input has ended ends by itself; what it had started may not.
+	for range 10 { // what is killed may just have started something
+		left := markedBy(storage)
+		if len(left) == 0 {
+			break
+		}
+		for _, pid := range left {
+			log.Warn("ending what an agent of an earlier hub had started", zap.Int("left", pid))
+			killOne(pid)
 		}
 	}
 	_ = os.Remove(path)

@@ -23,8 +23,8 @@ func peerOfSocket(fd uintptr) (peer, error) {
 	return p, nil
 }
 
-// table calls f with every process until it returns false.
-func table(f func(pid, parent int) bool) error {
+// eachProcess calls f with every process until it returns false.
+func eachProcess(f func(pid, parent int) bool) error {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func table(f func(pid, parent int) bool) error {
 // a process older than its child has that pid.
 func parentOf(pid int) (int, error) {
 	parent := -1
-	err := table(func(p, pp int) bool {
+	err := eachProcess(func(p, pp int) bool {
 		if p == pid {
 			parent = pp
 		}
@@ -81,7 +81,7 @@ func marked(int) bool { return false }
 
 func childrenOf(pid int) []int {
 	var pids []int
-	_ = table(func(p, pp int) bool {
+	_ = eachProcess(func(p, pp int) bool {
 		if pp == pid {
 			pids = append(pids, p)
 		}
