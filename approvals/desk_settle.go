@@ -47,7 +47,9 @@ func (d *Desk) Settle(id string, dec Decision) (Approval, []Note, error) {
 			d.keep(a, *text)
 		}
 	}
-	d.tell()
+	if err != nil || !dec.TellLater {
+		d.tell()
+	}
 	return settled, notes, err
 }
 

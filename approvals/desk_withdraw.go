@@ -109,6 +109,7 @@ func (d *Desk) keep(a Approval, text string) error {
 // What an allowed change makes of its file is recorded here rather than with
 // the decision: nobody waits any more.
 func (d *Desk) Answered(id string, err error) {
+	d.tell()
 	r := Record{Kind: RecordAnswered, ID: id}
 	if err != nil {
 		r.Error = err.Error()

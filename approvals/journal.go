@@ -83,10 +83,11 @@ type Record struct {
 // power going out may lose is the last few milliseconds. Waiting for the disk
 // before each answer would cost a person more than that is worth.
 type Journal struct {
-	path string
-	now  func() time.Time
-	sync chan struct{} // wakes the syncing goroutine; never blocks
-	done chan struct{}
+	path  string
+	now   func() time.Time
+	sync  chan struct{} // wakes the syncing goroutine; never blocks
+	hurry chan struct{} // makes it sync without a pause; never blocks
+	done  chan struct{}
 
 	mu      sync.Mutex
 	file    *os.File  // replaced by the syncing goroutine only
@@ -107,7 +108,7 @@ func OpenJournal(path string, now func() time.Time) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal %w", err)
 	}
-	j := &Journal{path: path, now: now, file: f, out: f, sync: make(chan struct{}, 1), done: make(chan struct{})}
+	j := &Journal{path: path, now: now, file: f, out: f, sync: make(chan struct{}, 1), hurry: make(chan struct{}, 1), done: make(chan struct{})}
 	if err := j.resume(); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("journal %s: %w", path, err)
@@ -243,14 +244,38 @@ func (j *Journal) Flush() error {
 	c := make(chan error, 1)
 	j.waiting = append(j.waiting, c)
 	j.wake()
+	j.hasten()
 	j.mu.Unlock()
 	return <-c
+}
+
+// syncPause is how long a record waits for others to be synced with: syncing
+// takes the disk and a processor just when a person is to be shown what was
+// recorded, or an agent to be answered.
+const syncPause = 5 * time.Millisecond
+
+// hasten ends the pause: somebody waits.
+func (j *Journal) hasten() {
+	select {
+	case j.hurry <- struct{}{}:
+	default:
+	}
 }
 
 // syncing is the goroutine that syncs.
 func (j *Journal) syncing() {
 	defer close(j.done)
 	for range j.sync {
+		pause := time.NewTimer(syncPause)
+		select {
+		case <-pause.C:
+		case <-j.hurry:
+		}
+		pause.Stop()
+		select {
+		case <-j.sync: // of what this sync covers
+		default:
+		}
 		j.mu.Lock()
 		waiting := j.waiting
 		j.waiting = nil
@@ -326,6 +351,7 @@ func (j *Journal) Close() error {
 		return nil
 	}
 	j.wake()
+	j.hasten()
 	j.closed = true
 	close(j.sync)
 	j.mu.Unlock()

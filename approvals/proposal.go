@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,13 +49,23 @@ func baseOf(data []byte, exists bool) Base {
 	return Base{Exists: true, Hash: hex.EncodeToString(sum[:])}
 }
 
+// baseLater is baseOf, worked out beside what its caller does next: of a large
+// file it takes as long as the rest of a proposal.
+func baseLater(data []byte, exists bool) func() Base {
+	base := sync.OnceValue(func() Base { return baseOf(data, exists) })
+	if len(data) >= 64<<10 {
+		go base()
+	}
+	return base
+}
+
 // A Proposal is what a file would be after a request, and the way back from a
 // person's text to the tool's input. It is immutable; its methods are safe for
 // concurrent use.
 type Proposal struct {
 	path     string
 	basename string
-	base     Base
+	base     func() Base
 	input    *inputObject
 	file     *fileText
 	text     string // as staged
@@ -79,7 +90,12 @@ func (p *Proposal) Basename() string { return p.basename }
 func (p *Proposal) Path() string { return p.path }
 
 // Base is the target as it was read.
-func (p *Proposal) Base() Base { return p.base }
+func (p *Proposal) Base() Base {
+	if p.base == nil { // no file was looked at
+		return Base{}
+	}
+	return p.base()
+}
 
 // Text is the text to stage.
 func (p *Proposal) Text() string { return p.text }

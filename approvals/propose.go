@@ -43,8 +43,10 @@ func Propose(req Request, read ReadFile, limit int64) (*Proposal, error) {
 		return nil, fmt.Errorf("%s: %w", req.Tool, err)
 	}
 	if limit > 0 && int64(len(p.text)) > limit {
-		return nil, fmt.Errorf("%s: %w", req.Tool, &NoPreviewError{Path: p.path,
-			Reason: fmt.Sprintf("the result has %d bytes, more than the %d that are previewed", len(p.text), limit)})
+		return nil, fmt.Errorf("%s: %w", req.Tool, &NoPreviewError{
+			Path:   p.path,
+			Reason: fmt.Sprintf("the result has %d bytes, more than the %d that are previewed", len(p.text), limit),
+		})
 	}
 	if strings.Count(p.text, "\r") != strings.Count(p.text, "\r\n") {
 		p.warn("The text has lone CR characters, which some editors turn into line ends when they save it.")
@@ -58,7 +60,7 @@ func (p *Proposal) load(read ReadFile, limit int64) error {
 	if err != nil {
 		return err
 	}
-	p.file, p.base, p.original = f, baseOf(data, f.exists), f.original()
+	p.file, p.base, p.original = f, baseLater(data, f.exists), f.original()
 	return nil
 }
 

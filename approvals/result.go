@@ -35,6 +35,9 @@ type Decision struct {
 	WithEdits   bool   // deny: the agent also reads what the person changed in the document
 	Interrupt   bool   // deny: end the turn too
 	By          By
+	// TellLater: whoever decides calls [Desk.Answered] next, and only then is
+	// Notify told, so that no front end stands between a decision and its answer.
+	TellLater bool
 }
 
 // allow is the result of an allow. The input is sent back even when it is the

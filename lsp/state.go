@@ -33,6 +33,7 @@ type state struct {
 	views   map[string]string // URI of a view → approval id
 	details map[string]*detail
 	spin    spin
+	located map[string]located    // by staged URI, of open documents
 	saved   map[string]string     // by staged URI: the text as it was last opened or saved
 	why     map[string]SaveReason // by URI: reason of a will-save whose save has not come
 	lastNow time.Time
@@ -61,6 +62,7 @@ func newState(now func() time.Time) state {
 		reasons:   map[string]string{},
 		views:     map[string]string{},
 		details:   map[string]*detail{},
+		located:   map[string]located{},
 		saved:     map[string]string{},
 		asking:    map[string]bool{},
 		why:       map[string]SaveReason{},

@@ -43,12 +43,22 @@ func (s *server) configured() {
 
 // stagedAt tells whether a URI names a staged document, and of what.
 func (s *server) stagedAt(uri string) (storage, id string, ok bool) {
+	if at, ok := s.located[uri]; ok {
+		return at.storage, at.id, true
+	}
 	path := pathOf(uri)
 	if path == "" {
 		return "", "", false
 	}
-	return staging.Locate(path)
+	storage, id, ok = staging.Locate(path)
+	if ok && s.isOpen(uri) { // looked up again and again: each time every folder on the way
+		s.located[uri] = located{storage, id}
+	}
+	return storage, id, ok
 }
+
+// located is where a staged document lies.
+type located struct{ storage, id string }
 
 // linkOf is the link to the hub that owns a document: of its storage when it
 // lies in one, otherwise of the workspace root. It may be nil.
@@ -194,6 +204,7 @@ func (s *server) didClose(p documentParams) {
 	s.reasonClosed(uri)
 	s.viewClosed(uri)
 	delete(s.saved, uri)
+	delete(s.located, uri)
 	delete(s.why, uri)
 	s.forget()
 }

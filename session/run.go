@@ -310,6 +310,7 @@ func (s *Session) Settle(id string, d approvals.Decision) (approvals.Approval, [
 	if m, ok := ModeNamed(d.Mode); ok {
 		d.Mode = cmp.Or(s.wordOf(m), d.Mode) // the desk knows the agent's words
 	}
+	d.TellLater = true
 	a, notes, err := s.o.Desk.Settle(id, d)
 	if err != nil {
 		return a, notes, err

@@ -4,8 +4,8 @@
 // A staged document lies at <storage>/proposed/<id>/<basename>. It knows
 // nothing of what an approval means: it writes bytes, remembers what it wrote,
 // reads them back verified, and clears them. Paths are absolute file system
-// paths; contents are raw bytes. The package starts no goroutines; a Store is
-// safe for concurrent use.
+// paths; contents are raw bytes. The package starts no goroutines but to
+// hash a large document while it is written; a Store is safe for concurrent use.
 package staging
 
 // A Print is what is remembered of a file when it was staged, so that a later

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"unsafe"
 )
 
 // proposedName is the folder of a storage that holds the staged documents.
@@ -26,6 +27,8 @@ type Store struct {
 
 	mu       sync.Mutex
 	proposed *os.Root // guarded by mu; replaced when the folder was removed
+	spare    *spare   // guarded by mu
+	closed   bool     // guarded by mu
 }
 
 // Open opens the storage folder dir and creates it, and its parents, with mode
@@ -57,6 +60,7 @@ func Open(dir string) (*Store, error) {
 	if err := s.reopen(); err != nil {
 		return nil, err
 	}
+	dropStale(s.proposed)
 	return s, nil
 }
 
@@ -67,6 +71,8 @@ func (s *Store) Dir() string { return s.dir }
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.closed = true
+	s.dropSpare()
 	if s.proposed == nil {
 		return nil
 	}
@@ -77,6 +83,7 @@ func (s *Store) Close() error {
 
 // reopen creates and opens <dir>/proposed; the caller holds mu.
 func (s *Store) reopen() error {
+	s.dropSpare()
 	if s.proposed != nil {
 		s.proposed.Close()
 		s.proposed = nil
@@ -149,26 +156,13 @@ func (s *Store) stage(id, name, content string) (Print, error) {
 	if err != nil {
 		return Print{}, err
 	}
-	err = proposed.Mkdir(id, 0o700)
-	fresh := err == nil
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return Print{}, err
-	}
-	dir, err := openBelow(proposed, id)
+	hash := hashing(content)
+	defer hash()
+	dir, f, temp, err := s.place(proposed, id, name)
 	if err != nil {
 		return Print{}, err
 	}
 	defer dir.Close()
-	// In a folder just made the document cannot be seen half written: nobody
-	// knows its path before this returns. Else it is renamed into its place.
-	temp := name
-	if !fresh {
-		temp = ".staging-" + token()
-	}
-	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return Print{}, err
-	}
 	_, err = io.WriteString(f, content)
 	var fi fs.FileInfo
 	if err == nil {
@@ -182,12 +176,35 @@ func (s *Store) stage(id, name, content string) (Print, error) {
 	}
 	if err != nil {
 		dir.Remove(temp)
-		if fresh {
-			proposed.Remove(id)
-		}
+		proposed.Remove(id) // if nothing else is in it
 		return Print{}, err
 	}
-	return printOf(fi, content), nil
+	return printWith(fi, hash()), nil
+}
+
+// place gives the folder of an id and a new file in it. Its name is temp, from
+// which it is to be renamed when that is not name already: in a folder just made
+// the document cannot be seen half written, because nobody knows its path yet.
+func (s *Store) place(proposed *os.Root, id, name string) (dir *os.Root, f *os.File, temp string, err error) {
+	if sp, ok := s.takeSpare(proposed, id); ok {
+		return sp.dir, sp.file, sp.temp, nil
+	}
+	err = proposed.Mkdir(id, 0o700)
+	temp = name
+	if errors.Is(err, fs.ErrExist) {
+		temp, err = tempName(), nil
+	}
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if dir, err = openBelow(proposed, id); err != nil {
+		return nil, nil, "", err
+	}
+	if f, err = create(dir, temp); err != nil {
+		dir.Close()
+		return nil, nil, "", err
+	}
+	return dir, f, temp, nil
 }
 
 // Remove takes the staged document of id away, with everything that editors
@@ -258,11 +275,19 @@ func (s *Store) Clear(keep func(id string) bool) error {
 
 // printOf is the print of a file with that content.
 func printOf(fi fs.FileInfo, content string) Print {
-	h := sha256.New()
-	io.WriteString(h, content)
-	p := Print{Size: fi.Size(), ModTime: fi.ModTime().UnixNano(), Hash: hex.EncodeToString(h.Sum(nil))}
+	return printWith(fi, hashOf(content))
+}
+
+func printWith(fi fs.FileInfo, hash string) Print {
+	p := Print{Size: fi.Size(), ModTime: fi.ModTime().UnixNano(), Hash: hash}
 	p.Inode, p.Device = identity(fi)
 	return p
+}
+
+// hashOf is the hash of a content, which it does not copy.
+func hashOf(content string) string {
+	sum := sha256.Sum256(unsafe.Slice(unsafe.StringData(content), len(content)))
+	return hex.EncodeToString(sum[:])
 }
 
 // plain takes the operation and the relative path off a path error: the caller

@@ -32,6 +32,7 @@ import (
 
 	"countersign/approvals"
 	"countersign/session"
+	"countersign/session/nowait"
 )
 
 // MarkerVariable marks the environment of an agent, and so of everything that
@@ -157,6 +158,7 @@ func (s Starter) Start(o session.StartOptions) (session.Agent, error) {
 		return nil, explainStart(name, path, o.Dir, env, err)
 	}
 	a.lines = newLineReader(a.stdout, maxLine)
+	a.out.now = nowait.Writer(a.stdin)
 	a.greet()
 	go a.out.run(a.stdin)
 	stderrRead := make(chan struct{})

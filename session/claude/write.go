@@ -33,13 +33,17 @@ func (e *RefusedError) Is(target error) bool {
 
 // An outbox is the line of messages to the agent's stdin. Anybody may put a
 // line in; one goroutine writes them, each whole, because a torn line ends the
-// CLI. Putting in never waits for the agent to read.
+// CLI. Putting in never waits for the agent to read; what it takes at once is
+// written right then.
 type outbox struct {
+	now func([]byte) (int, error) // writes without waiting; nil: there is no such way
+
 	mu sync.Mutex
 	// guarded by mu:
-	lines  []outgoing
-	err    error // set: nothing is taken any more
-	closed bool  // no more lines; what is in is still written
+	lines   []outgoing
+	writing bool  // run is at it: nobody else may write
+	err     error // set: nothing is taken any more
+	closed  bool  // no more lines; what is in is still written
 
 	wake chan struct{} // holds one token when there is something to look at
 }
@@ -61,7 +65,18 @@ func (o *outbox) put(line []byte, written chan error) error {
 	if o.closed {
 		return session.ErrGone
 	}
-	o.lines = append(o.lines, outgoing{append(line, '\n'), written})
+	line = append(line, '\n')
+	if o.now != nil && !o.writing && len(o.lines) == 0 {
+		n, err := o.now(line)
+		if err == nil && n == len(line) {
+			if written != nil {
+				written <- nil
+			}
+			return nil
+		}
+		line = line[n:] // an error is met again by run
+	}
+	o.lines = append(o.lines, outgoing{line, written})
 	o.nudge()
 	return nil
 }
@@ -105,7 +120,7 @@ func (o *outbox) run(w io.WriteCloser) {
 		for {
 			o.mu.Lock()
 			lines, err, closed := o.lines, o.err, o.closed
-			o.lines = nil
+			o.lines, o.writing = nil, len(o.lines) > 0
 			o.mu.Unlock()
 			if err != nil || closed && len(lines) == 0 {
 				return

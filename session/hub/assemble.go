@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -20,6 +21,10 @@ const journalName = "journal.jsonl"
 // JournalPath is where the journal of a storage lies.
 func JournalPath(storage string) string { return filepath.Join(storage, journalName) }
 
+// prepareAfter is when the next request is made ready for: what follows from
+// the last one has the processor to itself until then.
+const prepareAfter = 10 * time.Millisecond
+
 // assemble puts the desk, the journal, the storage and the session together.
 func (h *hub) assemble(o RunOptions) error {
 	store, err := staging.Open(h.record.Storage)
@@ -32,6 +37,8 @@ func (h *hub) assemble(o RunOptions) error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
+	store.Prepare()
+	h.prepare = func() { time.AfterFunc(prepareAfter, store.Prepare) }
 	h.closed = func() error { return errors.Join(journal.Close(), store.Close()) }
 	h.flush = journal.Flush
 	if err := h.recoverLost(journal); err != nil {

@@ -92,7 +92,10 @@ func (f *front) mayDecide() error {
 	if f.suspect != nil {
 		return f.suspect
 	}
-	return f.peer.mayDecide(f.hub.pid)
+	if f.peer.pid == f.hub.pid {
+		return nil
+	}
+	return f.peer.there()
 }
 
 // forbid refuses a decision of an agent's own process, journals the attempt and

@@ -38,6 +38,7 @@ type hub struct {
 	closed  func() error                           // closes the journal and the storage
 	peerOf  func(*net.UnixConn) (peer, error)      // who is at the other end
 	started func()                                 // an agent may have been started or ended
+	prepare func()                                 // makes ready for the next request
 	flush   func() error                           // waits until the journal is on disk
 	unclean bool                                   // the hub before this one did not end in order
 	// lost are the approvals that a killed hub before this one had pending.
@@ -69,6 +70,7 @@ func newHub(r record, log *zap.Logger) *hub {
 		closed:   func() error { return nil },
 		peerOf:   peerOf,
 		started:  func() {},
+		prepare:  func() {},
 		flush:    func() error { return nil },
 		stopping: make(chan struct{}),
 		fronts:   make(map[*front]struct{}),
@@ -256,6 +258,9 @@ func (h *hub) approvalChanged(a approvals.Approval) {
 	h.mu.Unlock()
 	h.broadcast(NotifyApproval, wireOf(a))
 	h.reckon()
+	if a.State == approvals.Pending {
+		h.prepare()
+	}
 }
 
 // sessionChanged is the session's Notify.

@@ -24,16 +24,18 @@ const maxAncestors = 1000
 // mayDecide says why the process behind p may not settle anything: it descends
 // from an agent, or cannot be told from one. The agents are children of the hub,
 // and orphans of theirs come back to it where the system lets it adopt them.
-// It is asked when the peer connects and again for each decision: what was
-// re-parented since was seen before, and a pid that is another process's by now
-// is not believed. Beyond that is what another program does at an agent's
+// It is asked when the peer connects, which is when it has the most ancestors: a
+// process whose parent ends goes to one further up that adopts, or to init, and
+// so loses ancestors but never gains one. For each decision only [peer.there] is
+// asked again; walking up takes as long as all the rest of a decision. Beyond
+// that is what another program does at an agent's
 // asking: a job scheduler, a terminal multiplexer, an editor's own socket.
 func (p peer) mayDecide(hub int) error {
 	if p.pid == 0 || p.pid == hub {
 		return nil
 	}
-	if !p.alive() {
-		return fmt.Errorf("the process that connected, pid %d, is gone", p.pid)
+	if err := p.there(); err != nil {
+		return err
 	}
 	err := errMoved
 	for try := 0; try < 20 && errors.Is(err, errMoved); try++ {
@@ -42,7 +44,13 @@ func (p peer) mayDecide(hub int) error {
 	if err != nil {
 		return err
 	}
-	if !p.alive() {
+	return p.there()
+}
+
+// there says if the process that connected is gone: what its connection says
+// then is another's word.
+func (p peer) there() error {
+	if p.pid != 0 && !p.alive() {
 		return fmt.Errorf("the process that connected, pid %d, is gone", p.pid)
 	}
 	return nil

@@ -5,28 +5,34 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"countersign/session/nowait"
 )
 
 var errQueueClosed = errors.New("the connection is closed")
 
 // A queue holds frames until one goroutine has written them, so that whoever
-// sends never waits for the peer to read.
+// sends never waits for the peer to read. What the stream takes at once is
+// written by the sender itself: waking the goroutine costs more than the write,
+// and both lie between an agent's question and the person.
 type queue struct {
 	w     io.Writer
-	limit int // bytes; more than that waiting ends the connection
+	now   func([]byte) (int, error) // writes without waiting, if only a part; nil: the stream cannot
+	limit int                       // bytes; more than that waiting ends the connection
 
 	wake    chan struct{} // capacity 1: there is something to do
 	drained chan struct{} // closed when run has returned
 	failed  func(error)   // called at most once, without the lock
 
-	mu     sync.Mutex
-	frames [][]byte
-	size   int
-	closed bool
+	mu      sync.Mutex
+	frames  [][]byte
+	size    int
+	writing bool // run is at it: nobody else may write
+	closed  bool
 }
 
 func newQueue(w io.Writer, limit int, failed func(error)) *queue {
-	return &queue{w: w, limit: limit, wake: make(chan struct{}, 1), drained: make(chan struct{}), failed: failed}
+	return &queue{w: w, now: nowait.Writer(w), limit: limit, wake: make(chan struct{}, 1), drained: make(chan struct{}), failed: failed}
 }
 
 // put takes a frame over. It never blocks.
@@ -44,6 +50,14 @@ func (q *queue) put(frame []byte) error {
 		q.failed(fmt.Errorf("the peer does not read: %d bytes wait for it", waiting))
 		q.stir()
 		return errQueueClosed
+	}
+	if q.now != nil && !q.writing && len(q.frames) == 0 {
+		n, err := q.now(frame)
+		if err == nil && n == len(frame) {
+			q.mu.Unlock()
+			return nil
+		}
+		frame = frame[n:] // an error is met again by run
 	}
 	q.frames = append(q.frames, frame)
 	q.size += len(frame)
@@ -73,7 +87,7 @@ func (q *queue) run() {
 	for {
 		q.mu.Lock()
 		frames, closed := q.frames, q.closed
-		q.frames = nil
+		q.frames, q.writing = nil, len(q.frames) > 0
 		q.mu.Unlock()
 		if len(frames) == 0 {
 			if closed {

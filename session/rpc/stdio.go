@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"syscall"
 )
 
 // Stdio is the process's standard input and output as one stream. Closing it
@@ -12,6 +13,9 @@ import (
 func Stdio() io.ReadWriteCloser { return stdio{} }
 
 type stdio struct{}
+
+// SyscallConn is that of the output: it is for writing.
+func (stdio) SyscallConn() (syscall.RawConn, error) { return os.Stdout.SyscallConn() }
 
 func (stdio) Read(p []byte) (int, error)  { return os.Stdin.Read(p) }
 func (stdio) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
