@@ -28,6 +28,7 @@ type fakeAgent struct {
 	stopped  sync.Once
 	exit     Exited
 	interupt int
+	onSend   func() // runs before Send returns
 }
 
 func (a *fakeAgent) Send(text string) error {
@@ -37,6 +38,9 @@ func (a *fakeAgent) Send(text string) error {
 		return a.broken
 	}
 	a.sent = append(a.sent, text)
+	if a.onSend != nil {
+		a.onSend()
+	}
 	return nil
 }
 

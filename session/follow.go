@@ -96,6 +96,7 @@ func (s *Session) take(r *run, e Event) {
 		began := false
 		s.change(func(i *Info) {
 			i.State, i.Activity = StateIdle, ""
+			r.prompted = false // what was sent while it ran was folded into it
 			if s.background > 0 {
 				// A result is not the end: they ask later, and start turns.
 				i.State, i.Activity = StateRunning, inBackground

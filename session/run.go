@@ -248,7 +248,8 @@ func (s *Session) Send(text string, env []string, settings Settings) (Info, erro
 		return s.Info(), fmt.Errorf("the prompt was not sent: %w", err)
 	}
 	return s.change(func(i *Info) {
-		if s.live == r && i.State == StateIdle {
+		// Its turn may have come and gone by now.
+		if s.live == r && i.State == StateIdle && r.prompted {
 			i.State = StateRunning
 		}
 	}), nil

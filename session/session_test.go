@@ -189,6 +189,39 @@ func TestAnswerThatDoesNotReachTheAgentIsSaidSo(t *testing.T) {
 	})
 }
 
+// A turn may be over before Send comes back from writing its prompt: the session
+// is idle then, and does not run for ever.
+func TestATurnQuickerThanItsSend(t *testing.T) {
+	for name, events := range map[string][]Event{
+		"a turn of its own":        {Initialized{SessionID: "s-1", Mode: "default"}, TurnEnded{}},
+		"folded into the last one": {TurnEnded{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				defer b.Close()
+				a := b.start(t)
+				if len(events) > 1 {
+					a.events <- TurnEnded{}
+				}
+				synctest.Wait()
+				a.onSend = func() {
+					for _, e := range events {
+						a.events <- e
+					}
+					synctest.Wait()
+				}
+				if _, err := b.Send("quick", nil, DefaultSettings()); err != nil {
+					t.Fatal(err)
+				}
+				if i := b.Info(); i.State != StateIdle {
+					t.Errorf("after the turn: %+v", i)
+				}
+			})
+		})
+	}
+}
+
 func TestSendWhileRunningGoesStraightToTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

@@ -13,7 +13,7 @@ import (
 
 func send(ctx context.Context, t *terminal, args []string) error {
 	var w workspace
-	fs := newFlags(t, "send")
+	fs := newFlags("send")
 	w.flag(fs)
 	to := fs.String("session", "", sessionUsage)
 	rest, err := parse(fs, args)
@@ -98,15 +98,11 @@ func stop(ctx context.Context, t *terminal, args []string) error {
 // for agents. more adds its flags.
 func plain(ctx context.Context, t *terminal, name string, args []string, more func(*flag.FlagSet), f func(*hub.Client) error) error {
 	var w workspace
-	fs := newFlags(t, name)
+	fs := newFlags(name)
 	w.flag(fs)
 	more(fs)
-	rest, err := parse(fs, args)
-	if err != nil {
+	if err := parseFlags(fs, args); err != nil {
 		return err
-	}
-	if len(rest) > 0 {
-		return usagef("it takes no argument %q", rest[0])
 	}
 	if err := refuseAgent(); err != nil {
 		return err

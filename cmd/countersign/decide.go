@@ -73,7 +73,7 @@ func oneID(args []string) (string, error) {
 
 func allow(ctx context.Context, t *terminal, args []string) error {
 	var w workspace
-	fs := newFlags(t, "allow")
+	fs := newFlags("allow")
 	w.flag(fs)
 	forSession := fs.Bool("session", false, "allow this kind of request for the rest of the session")
 	rule := fs.Int("rule", 0, "allow with the rule number `N` that countersign show lists (from 1)")
@@ -105,7 +105,7 @@ func allow(ctx context.Context, t *terminal, args []string) error {
 
 func deny(ctx context.Context, t *terminal, args []string) error {
 	var w workspace
-	fs := newFlags(t, "deny")
+	fs := newFlags("deny")
 	w.flag(fs)
 	var p hub.SettleParams
 	fs.StringVar(&p.Message, "m", "", "`WHY`: what the agent reads")
@@ -123,7 +123,7 @@ func deny(ctx context.Context, t *terminal, args []string) error {
 
 func answer(ctx context.Context, t *terminal, args []string) error {
 	var w workspace
-	fs := newFlags(t, "answer")
+	fs := newFlags("answer")
 	w.flag(fs)
 	rest, err := parse(fs, args)
 	if err != nil {
@@ -133,6 +133,9 @@ func answer(ctx context.Context, t *terminal, args []string) error {
 		return usagef("name the approval and at least one QUESTION=LABEL, or just LABEL when there is one question")
 	}
 	p := hub.SettleParams{ID: rest[0], Allow: true, Answers: map[string]string{}}
+	if refuseAgent() != nil {
+		return w.settle(ctx, t, p) // which refuses, whatever was asked
+	}
 	approval, err := w.approval(ctx, p.ID)
 	if err != nil {
 		return err

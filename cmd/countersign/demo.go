@@ -20,7 +20,7 @@ import (
 
 // demo shows the main job: with a scripted editor, or in a real one.
 func demo(ctx context.Context, t *terminal, args []string) error {
-	fs := newFlags(t, "demo")
+	fs := newFlags("demo")
 	editor := fs.String("editor", "", "open this `EDITOR` (nvim or hx) on a scratch project, to try the gestures by hand")
 	agent := fs.String("agent", "scripted", "`AGENT` to use: scripted, or claude (the real CLI, with --editor)")
 	rest, err := parse(fs, args)

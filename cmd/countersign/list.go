@@ -16,10 +16,10 @@ import (
 
 func pending(ctx context.Context, t *terminal, args []string) error {
 	var w workspace
-	fs := newFlags(t, "pending")
+	fs := newFlags("pending")
 	w.flag(fs)
 	asJSON := fs.Bool("json", false, "print JSON, one array")
-	if _, err := parse(fs, args); err != nil {
+	if err := parseFlags(fs, args); err != nil {
 		return err
 	}
 	var list []hub.Approval
@@ -53,7 +53,7 @@ func pending(ctx context.Context, t *terminal, args []string) error {
 
 func show(ctx context.Context, t *terminal, args []string) error {
 	var w workspace
-	fs := newFlags(t, "show")
+	fs := newFlags("show")
 	w.flag(fs)
 	asJSON := fs.Bool("json", false, "print JSON")
 	rest, err := parse(fs, args)
@@ -140,10 +140,10 @@ func stateWords(a hub.Approval) string {
 
 func status(ctx context.Context, t *terminal, args []string) error {
 	var w workspace
-	fs := newFlags(t, "status")
+	fs := newFlags("status")
 	w.flag(fs)
 	asJSON := fs.Bool("json", false, "print JSON")
-	if _, err := parse(fs, args); err != nil {
+	if err := parseFlags(fs, args); err != nil {
 		return err
 	}
 	return w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {

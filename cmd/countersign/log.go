@@ -20,17 +20,13 @@ const journalName = "journal.jsonl"
 // printLog prints the journal of a workspace, whether its hub runs or not.
 func printLog(ctx context.Context, t *terminal, args []string) error {
 	var w workspace
-	flags := newFlags(t, "log")
+	flags := newFlags("log")
 	w.flag(flags)
 	asJSON := flags.Bool("json", false, "print the journal's lines as they are")
 	brief := flags.Bool("brief", false, "leave out diffs and texts")
 	verify := flags.Bool("verify", false, "check that no line was changed, taken out or put in, and which approved files still have that content")
-	rest, err := parse(flags, args)
-	if err != nil {
+	if err := parseFlags(flags, args); err != nil {
 		return err
-	}
-	if len(rest) > 0 {
-		return usagef("it takes no argument %q", rest[0])
 	}
 	path, err := w.journal(ctx)
 	if err != nil {

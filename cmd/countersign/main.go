@@ -118,13 +118,19 @@ func exitCode(t *terminal, c command, err error) int {
 	var usage usageError
 	var refused *hub.Error
 	var inside exitRefusedError
+	var help helpError
 	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
+	case err == nil:
+		return exitOK
+	case errors.As(err, &help):
+		fmt.Fprintf(t.out, "usage: %s\n%s\n\n", strings.TrimSpace("countersign "+c.name+" "+c.args), c.summary)
+		help.flags.SetOutput(t.out)
+		help.flags.PrintDefaults()
 		return exitOK
 	case errors.As(err, &code):
 		return int(code)
 	case errors.As(err, &usage):
-		fmt.Fprintf(t.err, "countersign %s: %v\nusage: countersign %s %s\n", c.name, err, c.name, c.args)
+		fmt.Fprintf(t.err, "countersign %s: %v\nusage: %s\n", c.name, err, strings.TrimSpace("countersign "+c.name+" "+c.args))
 		return exitUsage
 	case errors.As(err, &refused), errors.As(err, &inside):
 		fmt.Fprintf(t.err, "countersign %s: %v\n", c.name, err)
@@ -144,12 +150,18 @@ func printUsage(w io.Writer) {
 	fmt.Fprint(w, "\nEvery subcommand that concerns a workspace takes --root DIR (default: the workspace around the current directory).\n")
 }
 
-// newFlags makes a flag set whose errors and help go to the terminal.
-func newFlags(t *terminal, name string) *flag.FlagSet {
+// newFlags makes a flag set that prints nothing by itself: exitCode says what is
+// wrong, or helps, once.
+func newFlags(name string) *flag.FlagSet {
 	fs := flag.NewFlagSet("countersign "+name, flag.ContinueOnError)
-	fs.SetOutput(t.err)
+	fs.SetOutput(io.Discard)
 	return fs
 }
+
+// A helpError says that the flags of a subcommand were asked for.
+type helpError struct{ flags *flag.FlagSet }
+
+func (helpError) Error() string { return flag.ErrHelp.Error() }
 
 // parse reads flags and positional arguments in any order: people write
 // "deny ID -m why" as well as "deny -m why ID". After "--" nothing is a flag.
@@ -158,7 +170,7 @@ func parse(fs *flag.FlagSet, args []string) ([]string, error) {
 	for {
 		if err := fs.Parse(args); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
-				return nil, err
+				return nil, helpError{fs}
 			}
 			return nil, usageError{err}
 		}
@@ -172,6 +184,15 @@ func parse(fs *flag.FlagSet, args []string) ([]string, error) {
 		positional = append(positional, rest[0])
 		args = rest[1:]
 	}
+}
+
+// parseFlags is parse for a subcommand that takes flags only.
+func parseFlags(fs *flag.FlagSet, args []string) error {
+	rest, err := parse(fs, args)
+	if err == nil && len(rest) > 0 {
+		return usagef("it takes no argument %q", rest[0])
+	}
+	return err
 }
 
 // showsColour reports whether f is a terminal that wants colours.

@@ -14,16 +14,12 @@ import (
 
 // serve is the language server of one editor.
 func serve(ctx context.Context, t *terminal, args []string) error {
-	fs := newFlags(t, "serve")
+	fs := newFlags("serve")
 	logFile := fs.String("log", "", "write a log to this `FILE` (default: warnings, to standard error)")
 	verbose := fs.Bool("v", false, "log everything")
 	fs.Bool("stdio", true, "talk on stdin and stdout; the only way there is, accepted for clients that pass it")
-	rest, err := parse(fs, args)
-	if err != nil {
+	if err := parseFlags(fs, args); err != nil {
 		return err
-	}
-	if len(rest) > 0 {
-		return usagef("it takes no argument %q", rest[0])
 	}
 	log, err := newLog(*logFile, *verbose)
 	if err != nil {

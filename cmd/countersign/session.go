@@ -14,7 +14,7 @@ import (
 
 func mode(ctx context.Context, t *terminal, args []string) error {
 	var w workspace
-	fs := newFlags(t, "mode")
+	fs := newFlags("mode")
 	w.flag(fs)
 	of := fs.String("session", "", sessionUsage)
 	rest, err := parse(fs, args)
@@ -59,10 +59,10 @@ func sameMode(a, b string) bool {
 
 func sessions(ctx context.Context, t *terminal, args []string) error {
 	var w workspace
-	fs := newFlags(t, "sessions")
+	fs := newFlags("sessions")
 	w.flag(fs)
 	asJSON := fs.Bool("json", false, "print JSON, one array")
-	if _, err := parse(fs, args); err != nil {
+	if err := parseFlags(fs, args); err != nil {
 		return err
 	}
 	var list []hub.SessionEntry
@@ -102,7 +102,7 @@ func sessions(ctx context.Context, t *terminal, args []string) error {
 
 func resume(ctx context.Context, t *terminal, args []string) error {
 	var w workspace
-	fs := newFlags(t, "resume")
+	fs := newFlags("resume")
 	w.flag(fs)
 	rest, err := parse(fs, args)
 	if err != nil {
@@ -130,11 +130,11 @@ func resume(ctx context.Context, t *terminal, args []string) error {
 
 func transcript(ctx context.Context, t *terminal, args []string) error {
 	var w workspace
-	fs := newFlags(t, "transcript")
+	fs := newFlags("transcript")
 	w.flag(fs)
 	of := fs.String("session", "", sessionUsage)
 	onlyPath := fs.Bool("path", false, "print only where its file lies")
-	if _, err := parse(fs, args); err != nil {
+	if err := parseFlags(fs, args); err != nil {
 		return err
 	}
 	return w.with(ctx, true, func(c *hub.Client, _ hub.AttachResult) error {
