@@ -273,3 +273,7 @@ func escapeAt(l string, i int) (uint16, bool) {
 	}
 	return hex4(l[i+2:])
 }
+
+// Visible is one line of s for people, with everything written out that would
+// not be seen, or would be seen in another place than it has.
+func Visible(s string) string { return visible(s) }

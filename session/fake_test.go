@@ -217,11 +217,11 @@ func (d *fakeDesk) Answered(id string, err error) {
 	d.note("answered %s %v", id, err)
 }
 
-func (d *fakeDesk) Withdraw(requestID, reason string) (approvals.Approval, bool) {
+func (d *fakeDesk) WithdrawIn(session, requestID, reason string) (approvals.Approval, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	a := d.table["a-"+requestID]
-	if a == nil || a.State != approvals.Pending {
+	if a == nil || a.State != approvals.Pending || a.Request.Session != session {
 		return approvals.Approval{}, false
 	}
 	a.State, a.Reason = approvals.Withdrawn, reason

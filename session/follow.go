@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"fmt"
+	"maps"
 
 	"countersign/approvals"
 )
@@ -24,7 +25,7 @@ func (s *Session) follow(r *run) {
 			s.o.Observe(e)
 		}
 	}
-	s.exited(r, gone)
+	gone = s.exited(r, gone)
 	if s.o.Observe != nil {
 		s.o.Observe(gone)
 	}
@@ -146,7 +147,7 @@ func (s *Session) register(r *run, q approvals.Request) {
 		s.mu.Unlock()
 		return // the agent lists what is open again when it is asked to
 	}
-	r.pending[q.ID] = ""
+	r.pending[q.ID] = s.info.ID
 	q.Session, q.SessionName = s.info.ID, s.o.Name
 	q.Mode = s.word
 	if q.Dir == "" {
@@ -167,28 +168,23 @@ func (s *Session) register(r *run, q approvals.Request) {
 		s.change(func(*Info) { delete(r.pending, q.ID) })
 		return
 	}
-	s.change(func(i *Info) {
-		if _, still := r.pending[q.ID]; still { // else settled meanwhile
-			r.pending[q.ID] = a.ID
-		}
-		i.State = StateRunning
-	})
+	s.change(func(i *Info) { i.State = StateRunning })
 }
 
 // withdraw takes a request off the desk; no decision is recorded.
 func (s *Session) withdraw(r *run, requestID, reason string) {
-	s.o.Desk.Withdraw(requestID, reason)
+	s.mu.Lock()
+	id := r.pending[requestID]
+	s.mu.Unlock()
+	s.o.Desk.WithdrawIn(id, requestID, reason)
 	s.change(func(*Info) { delete(r.pending, requestID) })
 }
 
 // exited is the end of an agent. Everything that it asked is withdrawn: losing
-// an agent decides nothing.
-func (s *Session) exited(r *run, e Exited) {
+// an agent decides nothing. It returns e as people are told of it.
+func (s *Session) exited(r *run, e Exited) Exited {
 	s.mu.Lock()
-	open := make([]string, 0, len(r.pending))
-	for id := range r.pending {
-		open = append(open, id)
-	}
+	open := maps.Clone(r.pending)
 	ending, again, held, failed := r.ending && r.failed == "", r.prompts, len(r.held), r.failed
 	if !e.UnknownSession || r.resumes == "" {
 		again = nil
@@ -210,8 +206,8 @@ func (s *Session) exited(r *run, e Exited) {
 	// An end is quiet only where nobody waited for anything.
 	working := s.info.State == StateRunning || s.info.State == StateStarting
 	s.mu.Unlock()
-	for _, id := range open {
-		s.o.Desk.Withdraw(id, "the agent that asked is gone: "+e.Explanation)
+	for id, in := range open {
+		s.o.Desk.WithdrawIn(in, id, "the agent that asked is gone: "+e.Explanation)
 	}
 	if !ending && len(again) == 0 && (!e.Expected || working || len(open) > 0) {
 		s.o.Report(true, e.Explanation, "")
@@ -234,4 +230,5 @@ func (s *Session) exited(r *run, e Exited) {
 	if len(again) > 0 {
 		s.tasks.Go(func() { s.sendAfresh(again, env, settings) })
 	}
+	return e
 }

@@ -5,11 +5,23 @@ import "errors"
 // ErrNothingToResume is the answer to Resume where no earlier session is known.
 var ErrNothingToResume = errors.New("there is no earlier session to go on with")
 
-// Resume goes on with a session of the agent's by its id; with "", with the one
-// that this session was before its agent ended. An agent is started at once, so
-// that it shows whether it still knows that session. What runs already under
-// that id goes on as it is; another conversation is ended first.
-func (s *Session) Resume(id string, env []string, settings Settings) (Info, error) {
+// A Past names a conversation that can be gone on with.
+type Past struct {
+	ID   string // the agent's; "" is the one that the session was in before its agent ended
+	Mode string // as Info had it last; "" unknown
+
+	CostUSD float64 // as Info had them last
+	Turns   int
+}
+
+// Resume goes on with an earlier conversation. An agent is started at once, so
+// that it shows whether it still knows it. What runs already under that id goes
+// on as it is; another conversation is ended first.
+//
+// The agent is started in no looser mode than the conversation was in last.
+// That it may ask for nothing at all has to be asked for anew.
+func (s *Session) Resume(was Past, env []string, settings Settings) (Info, error) {
+	id := was.ID
 	s.turnstile <- struct{}{}
 	defer func() { <-s.turnstile }()
 	s.mu.Lock()
@@ -32,7 +44,15 @@ func (s *Session) Resume(id string, env []string, settings Settings) (Info, erro
 	}
 	s.change(func(i *Info) {
 		if i.ID != id {
-			*i = Info{State: StateNone, ID: id}
+			requested := s.requested
+			*i = Info{State: StateNone, ID: id, CostUSD: was.CostUSD, Turns: was.Turns}
+			s.forget()
+			s.requested = requested
+			if m, ok := ModeNamed(was.Mode); !ok {
+				s.lost = was.Mode // a word of the agent's own
+			} else if m != Bypass {
+				s.lost = s.wordOf(m)
+			}
 		}
 		s.resume = id
 	})

@@ -16,7 +16,7 @@ type Desk interface {
 	Register(approvals.Request) approvals.Approval
 	Settle(id string, d approvals.Decision) (approvals.Approval, []approvals.Note, error)
 	Answered(id string, err error)
-	Withdraw(requestID, reason string) (approvals.Approval, bool)
+	WithdrawIn(session, requestID, reason string) (approvals.Approval, bool)
 	Ran(toolUseID string, input jsontext.Value)
 	Returned(toolUseID string, isError bool, text string) (approvals.Approval, bool)
 }
@@ -88,7 +88,7 @@ type run struct {
 	done  chan struct{} // closed when its last event has been dealt with
 
 	// guarded by Session.mu:
-	pending  map[string]string // request id → approval id; what waits for a decision
+	pending  map[string]string // request id → id of the session at that time; what waits for a decision
 	names    map[string]string // subagents by id
 	tools    map[string]string // names of the tools that are used now; the reading goroutine's own
 	started  bool              // a turn has begun: the session exists for the agent

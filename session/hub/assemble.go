@@ -68,17 +68,29 @@ func (h *hub) assemble(o RunOptions) error {
 	if starter == nil {
 		starter = claude.Starter{Log: h.log}
 	}
-	h.talks = newTable(func(name string) conversation {
-		return session.New(session.Options{
+	if h.scribe, err = newScribe(store.Dir(), o.Now, h.log, func(c TranscriptChange) { h.broadcast(NotifyTranscript, c) }); err != nil {
+		return errors.Join(err, h.closed())
+	}
+	closed := h.closed
+	h.closed = func() error { return errors.Join(h.scribe.close(), closed()) }
+	h.talks = newRoster(func(name string) *opened {
+		c := &opened{name: name, story: h.scribe.begin(name, h.record.Root)}
+		c.conversation = session.New(session.Options{
 			Desk: d, Starter: starter, Dir: h.record.Root, Marker: h.record.Storage, Name: name,
-			Notify: h.sessionChanged, Report: h.report,
+			Notify: func(i session.Info) {
+				c.story.changed(i)
+				h.sessionChanged(i)
+			},
+			Report: h.report, Observe: c.story.event,
 			Clear: func() {
+				c.story.renew()
 				pending := func(id string) bool { a, ok := d.Get(id); return ok && a.State == approvals.Pending }
 				if err := store.Clear(pending); err != nil {
 					h.log.Warn("staged documents cannot be cleared", zap.Error(err))
 				}
 			},
 		})
+		return c
 	})
 	if o.OwnProcess {
 		h.started = func() { h.left.Go(h.noteAgents) }

@@ -11,6 +11,7 @@
 //	Run        the caller's; blocks until the hub is to end, then winds up.
 //	accept     started by Run; blocks in Accept; ends with the listener.
 //	a front end: the goroutines of its rpc.Conn, and one that waits for its end.
+//	scribe     writes transcripts and the list of sessions; ends with windUp.
 //	idle       a timer; its function only marks the hub as ending.
 //	reaper     Linux, own process only: collects adopted orphans; ends with Run.
 //

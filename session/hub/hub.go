@@ -32,7 +32,8 @@ type hub struct {
 	log    *zap.Logger
 
 	desk    desk
-	talks   *table
+	talks   *roster
+	scribe  *scribe
 	policy  func(session.Settings)                 // hands settings on to the desk
 	refused func(id, text string, by approvals.By) // journals a refused decision
 	closed  func() error                           // closes the journal and the storage
@@ -257,6 +258,9 @@ func (h *hub) approvalChanged(a approvals.Approval) {
 	}
 	h.mu.Unlock()
 	h.broadcast(NotifyApproval, wireOf(a))
+	if c := h.talks.named(a.Request.SessionName); c != nil {
+		c.story.approval(a)
+	}
 	h.reckon()
 	if a.State == approvals.Pending {
 		h.prepare()

@@ -20,7 +20,7 @@ type conversation interface {
 	Send(text string, env []string, s session.Settings) (session.Info, error)
 	Settle(id string, d approvals.Decision) (approvals.Approval, []approvals.Note, error)
 	SetMode(name string) (session.Info, error)
-	Resume(id string, env []string, s session.Settings) (session.Info, error)
+	Resume(was session.Past, env []string, s session.Settings) (session.Info, error)
 	Interrupt() error
 	Info() session.Info
 	Renew() (session.Info, error)
@@ -28,41 +28,48 @@ type conversation interface {
 	Close() error
 }
 
-// A table holds the sessions that are open side by side. One of them is always
+// An opened is a session that is open, with what is written down of it.
+type opened struct {
+	conversation
+	name  string // short
+	story *transcript
+}
+
+// A roster holds the sessions that are open side by side. One of them is always
 // the current one.
-type table struct {
-	make func(name string) conversation
+type roster struct {
+	make func(name string) *opened
 
 	mu sync.Mutex
 	// guarded by mu; never held while a session is called:
-	open    map[string]conversation // by short name
-	names   []string                // in the order in which they were opened
+	open    map[string]*opened // by short name
+	names   []string           // in the order in which they were opened
 	current string
 	last    int // the number that was given last
 	closed  bool
 }
 
-var errTableClosed = errors.New("the hub is ending: no session is opened any more")
+var errRosterClosed = errors.New("the hub is ending: no session is opened any more")
 
-// newTable makes a table with one session, which has no agent yet.
-func newTable(open func(name string) conversation) *table {
-	t := &table{make: open, open: make(map[string]conversation)}
+// newRoster makes a roster with one session, which has no agent yet.
+func newRoster(open func(name string) *opened) *roster {
+	t := &roster{make: open, open: make(map[string]*opened)}
 	t.beside()
 	return t
 }
 
 // beside opens another session, which becomes the current one. Those that have
 // no agent and wait for nothing make room: they are in the history.
-func (t *table) beside() (conversation, error) {
+func (t *roster) beside() (*opened, error) {
 	for _, c := range t.all() {
-		if i := c.Info(); !active(i) {
-			t.drop(i.Name, c)
+		if !active(c.Info()) {
+			t.drop(c)
 		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return nil, errTableClosed
+		return nil, errRosterClosed
 	}
 	if len(t.names) >= maxOpen {
 		return nil, fmt.Errorf("%d sessions are open already: stop one of them first", maxOpen)
@@ -82,20 +89,17 @@ func active(i session.Info) bool {
 
 // drop forgets a session without an agent. It is closed, so that a prompt that
 // is on its way to it is refused and starts nothing that nobody holds.
-func (t *table) drop(name string, c conversation) {
+func (t *roster) drop(c *opened) {
 	t.mu.Lock()
-	if t.open[name] != c {
-		t.mu.Unlock()
-		return
-	}
-	delete(t.open, name)
-	t.names = slices.DeleteFunc(t.names, func(n string) bool { return n == name })
+	delete(t.open, c.name)
+	t.names = slices.DeleteFunc(t.names, func(n string) bool { return n == c.name })
 	t.mu.Unlock()
 	_ = c.Close()
+	c.story.ended()
 }
 
 // find is the session of that short name or agent's id; the current one for "".
-func (t *table) find(ref string) (conversation, error) {
+func (t *roster) find(ref string) (*opened, error) {
 	t.mu.Lock()
 	if ref == "" {
 		ref = t.current
@@ -115,7 +119,7 @@ func (t *table) find(ref string) (conversation, error) {
 
 // of is the session that an approval belongs to; the current one if that is not
 // open any more, since the desk then refuses the decision whoever brings it.
-func (t *table) of(a approvals.Approval) conversation {
+func (t *roster) of(a approvals.Approval) *opened {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c := t.open[a.Request.SessionName]; c != nil {
@@ -124,8 +128,15 @@ func (t *table) of(a approvals.Approval) conversation {
 	return t.open[t.current]
 }
 
+// named is the session of that short name, nil if it is not open.
+func (t *roster) named(name string) *opened {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.open[name]
+}
+
 // choose makes a session the current one.
-func (t *table) choose(name string) {
+func (t *roster) choose(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open[name] != nil {
@@ -134,10 +145,10 @@ func (t *table) choose(name string) {
 }
 
 // all are the open sessions, in the order in which they were opened.
-func (t *table) all() []conversation {
+func (t *roster) all() []*opened {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := make([]conversation, 0, len(t.names))
+	all := make([]*opened, 0, len(t.names))
 	for _, name := range t.names {
 		all = append(all, t.open[name])
 	}
@@ -145,7 +156,7 @@ func (t *table) all() []conversation {
 }
 
 // seen completes what a session says of itself.
-func (t *table) seen(i session.Info) session.Info {
+func (t *roster) seen(i session.Info) session.Info {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i.Current = i.Name == t.current
@@ -153,7 +164,7 @@ func (t *table) seen(i session.Info) session.Info {
 }
 
 // infos tell of all open sessions, and of the current one.
-func (t *table) infos() (all []session.Info, current session.Info) {
+func (t *roster) infos() (all []session.Info, current session.Info) {
 	for _, c := range t.all() {
 		i := t.seen(c.Info())
 		if i.Current {
@@ -165,7 +176,7 @@ func (t *table) infos() (all []session.Info, current session.Info) {
 }
 
 // close ends every agent, all at the same time. Nothing is decided by it.
-func (t *table) close() error {
+func (t *roster) close() error {
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()
@@ -176,5 +187,8 @@ func (t *table) close() error {
 		wg.Go(func() { errs[i] = c.Close() })
 	}
 	wg.Wait()
+	for _, c := range all {
+		c.story.ended()
+	}
 	return errors.Join(errs...)
 }
