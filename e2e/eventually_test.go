@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"fmt"
 	"testing"
 	"time"
 )
@@ -50,13 +49,5 @@ func within(span time.Duration, condition func() (bool, string)) (string, bool) 
 			return seen, false
 		case <-tick.C:
 		}
-	}
-}
-
-// is is the condition that a value is the wanted one.
-func is[T comparable](want T, get func() T) func() (bool, string) {
-	return func() (bool, string) {
-		got := get()
-		return got == want, fmt.Sprintf("%v, want %v", got, want)
 	}
 }

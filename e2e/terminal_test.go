@@ -88,12 +88,3 @@ func (x *terminal) enterText(text string) {
 	}
 	x.tmux("send-keys", "-t", "main", "-l", text)
 }
-
-// awaitScreen waits until the screen shows a text.
-func (x *terminal) awaitScreen(text string) {
-	x.t.Helper()
-	eventually(x.t, "the screen shows "+text, func() (bool, string) {
-		s := x.screen()
-		return strings.Contains(s, text), s
-	})
-}

@@ -19,11 +19,10 @@ import (
 
 // A fakeHub is a hub in memory: a desk that takes every first decision.
 type fakeHub struct {
-	t       *testing.T
-	root    string
-	store   *staging.Store
-	events  chan hub.Event
-	closing sync.Once
+	t      *testing.T
+	root   string
+	store  *staging.Store
+	events chan hub.Event
 
 	mu        sync.Mutex
 	approvals map[string]hub.Approval

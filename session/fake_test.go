@@ -24,9 +24,7 @@ type fakeAgent struct {
 	modes    []string
 	refuse   error // of SetMode
 	broken   error // of Send and Answer
-	closing  bool
 	stopped  sync.Once
-	exit     Exited
 	interupt int
 	onSend   func() // runs before Send returns
 }

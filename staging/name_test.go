@@ -87,7 +87,7 @@ func TestNewID(t *testing.T) {
 		}
 		seen[id] = true
 	}
-	if NewID("x") == NewID("x") {
-		t.Error("an id came twice")
+	if a, b := NewID("x"), NewID("x"); a == b {
+		t.Errorf("the id %q came twice", a)
 	}
 }
