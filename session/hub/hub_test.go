@@ -33,6 +33,8 @@ func TestMain(m *testing.M) {
 			dir, _ := os.Getwd()
 			err = scripted.Run(context.Background(), os.Stdin, os.Stdout, script, dir)
 			os.Exit(scripted.ExitCode(err))
+		case "cli": // as a command, with the CLI's arguments
+			os.Exit(scripted.Main(context.Background(), os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 		case "agent-with-peers":
 			exit(agentWithPeers(os.Args[2:]))
 		case "peer":

@@ -29,11 +29,12 @@ type page struct {
 	day     string            // of the last line
 	agents  map[string]string // subagents, by the id of the call that started them
 	tools   map[string]string // what is under way, by the id of the call
+	asked   map[string]bool   // calls under way whose approval tells what became of them
 	states  map[string]string // what was last written of an approval that is not over
 }
 
 func newPage() page {
-	return page{agents: make(map[string]string), tools: make(map[string]string), states: make(map[string]string)}
+	return page{agents: make(map[string]string), tools: make(map[string]string), asked: make(map[string]bool), states: make(map[string]string)}
 }
 
 // Bounds of what is quoted, in bytes.
@@ -216,8 +217,11 @@ func (p *page) event(at time.Time, e session.Event, info session.Info) {
 		p.line(at, "%suses %s", by, what)
 	case session.ToolReturned:
 		what := cmp.Or(p.tools[e.ToolUseID], "a tool")
+		asked := p.asked[e.ToolUseID]
 		delete(p.tools, e.ToolUseID)
+		delete(p.asked, e.ToolUseID)
 		switch {
+		case asked && e.Unasked == "":
 		case e.Unasked != "" && e.IsError:
 			p.line(at, "**nobody was asked**, %s decided: %s failed, or was refused: %s", e.Unasked, what, code(e.Text))
 		case e.Unasked != "":
@@ -266,6 +270,9 @@ func (p *page) approval(at time.Time, a approvals.Approval) {
 	}
 	switch {
 	case a.State == approvals.Pending:
+		if len(p.asked) < 10_000 {
+			p.asked[a.Request.ToolUseID] = true
+		}
 		p.line(at, "%sasks: %s (%s)", by, code(a.Title), code(a.ID))
 		return
 	case a.Outcome.State == approvals.OutcomeMismatch:
