@@ -29,8 +29,11 @@ func (s *Store) Prepare() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed { // it opens nothing again
+		return
+	}
 	proposed, err := s.current()
-	if err != nil || s.closed || s.spare != nil && s.spare.in == proposed {
+	if err != nil || s.spare != nil && s.spare.in == proposed {
 		return
 	}
 	s.dropSpare()
