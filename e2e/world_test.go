@@ -227,6 +227,7 @@ type approval struct {
 	StagedURI string `json:"stagedUri"`
 	State     string `json:"state"`
 	Agent     string `json:"agent"`
+	Session   string `json:"session"`
 }
 
 // staged is the path of the document that shows the approval.
