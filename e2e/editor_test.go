@@ -25,6 +25,12 @@ type editor interface {
 	action(title string)
 	// append adds a line at the end of the document in focus.
 	append(line string)
+	// replace changes the first place where the document has a text, plain and
+	// within a line.
+	replace(from, to string)
+	// told are what the editor shows of what the server found in the document in
+	// focus: lines and messages, as far as it can tell them.
+	told() string
 	// text is the document in focus, as far as the editor can tell it.
 	text() string
 	// save writes the document in focus, and closeDocument closes it, unsaved or not.
@@ -76,5 +82,14 @@ func (w *world) openPrompt() {
 	eventually(w.t, "prompt.md opens", func() (bool, string) {
 		path := w.editor.shown()
 		return filepath.Base(path) == "prompt.md", path + "\n" + w.editor.screen()
+	})
+}
+
+// awaitTold waits until the document in focus shows what is wrong with it.
+func (w *world) awaitTold(words string) {
+	w.t.Helper()
+	eventually(w.t, "the document is told "+words, func() (bool, string) {
+		got := w.editor.told()
+		return strings.Contains(got, words), got + "\n" + w.editor.screen()
 	})
 }

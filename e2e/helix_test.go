@@ -171,6 +171,39 @@ func (h *helix) append(line string) {
 	h.normal()
 }
 
+func (h *helix) replace(from, to string) {
+	h.w.t.Helper()
+	h.normal()
+	h.term.press("g", "g", "/")
+	h.term.enterText(regexp.QuoteMeta(from))
+	eventually(h.w.t, "the search is typed", func() (bool, string) {
+		s := h.screen()
+		return strings.Contains(s, "search:"+regexp.QuoteMeta(from)), s
+	})
+	h.term.press("Enter", "c")
+	h.awaitMode("INS")
+	h.term.enterText(to)
+	eventually(h.w.t, from+" became "+to, func() (bool, string) {
+		s := h.screen()
+		return strings.Contains(s, to), s
+	})
+	h.normal()
+}
+
+// told is what the diagnostics picker lists.
+func (h *helix) told() string {
+	h.w.t.Helper()
+	h.normal()
+	h.term.press("Space", "d")
+	seen, _ := within(answer, func() (bool, string) {
+		s := h.screen()
+		return strings.Contains(s, "message"), s
+	})
+	h.term.press("Escape")
+	within(answer, func() (bool, string) { return h.shown() != "", "" })
+	return seen
+}
+
 func (h *helix) save() {
 	h.w.t.Helper()
 	path := h.shown()

@@ -133,6 +133,23 @@ func (n *neovim) append(line string) {
 	n.await("the line was typed", "mode() .. getline('$')", "n"+line)
 }
 
+func (n *neovim) replace(from, to string) {
+	n.w.t.Helper()
+	before := n.expr("b:changedtick")
+	// Very literal; only what ends a pattern or a replacement is escaped.
+	escape := strings.NewReplacer(`\`, `\\`, `/`, `\/`)
+	n.command(`1,$s/\V` + escape.Replace(from) + `/` + strings.ReplaceAll(escape.Replace(to), "&", `\&`) + `/e`)
+	eventually(n.w.t, from+" became "+to, func() (bool, string) {
+		return n.expr("b:changedtick") != before && strings.Contains(n.text(), to), n.text() + "\n" + n.screen()
+	})
+}
+
+// told lists the diagnostics of the document, each behind the number of its line.
+func (n *neovim) told() string {
+	return n.expr(`luaeval("(function() local out = {} for _, d in ipairs(vim.diagnostic.get(0)) do ` +
+		`out[#out + 1] = (d.lnum + 1) .. ': ' .. d.message end return table.concat(out, '\\n') end)()")`)
+}
+
 func (n *neovim) save() {
 	n.w.t.Helper()
 	path := n.shown()

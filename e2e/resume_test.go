@@ -128,7 +128,16 @@ func TestResumeAnEarlierSession(t *testing.T) {
 		w.must("resume", first.ID)
 		w.must("send", "Back to the first.")
 		w.hearsBoth("The first conversation.", "Back to the first.")
-		w.refuses(exitRefused, "", "resume", "00000000-0000-4000-8000-000000000000")
+
+		// One that the agent does not know: it is told, and nothing is lost.
+		w.awaitSession("waits", func(s sessionInfo) bool { return s.ID == first.ID && s.State == "idle" })
+		_, _ = w.command("resume", "00000000-0000-4000-8000-000000000000")
+		w.awaitSession("tells what the agent does not know", func(s sessionInfo) bool {
+			return s.State == "ended" && strings.Contains(s.Error, "knows no session")
+		})
+		w.must("resume", first.ID)
+		w.must("send", "And back again.")
+		w.hearsBoth("Back to the first.", "And back again.")
 	})
 }
 

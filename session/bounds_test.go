@@ -327,6 +327,40 @@ func TestAModeThatTheAgentDoesNotStartIn(t *testing.T) {
 	})
 }
 
+// An agent that ends before its first turn has taken up nothing, so that the
+// conversation it was to go on with is still there to go on with.
+func TestAnAgentThatNeverBeganKeepsTheConversation(t *testing.T) {
+	for name, c := range map[string]struct {
+		exit Exited
+		want string
+	}{
+		"refused mode":    {Exited{Code: 1, RefusedMode: true, Explanation: "not as root"}, "s-1"},
+		"another reason":  {Exited{Code: 1, Explanation: "no licence"}, "s-1"},
+		"unknown session": {Exited{Code: 1, UnknownSession: true, Explanation: "there is no s-1"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				defer b.Close()
+				b.start(t).end(Exited{Explanation: "crashed"})
+				synctest.Wait()
+				if _, err := b.Resume(Past{}, nil, DefaultSettings()); err != nil {
+					t.Fatal(err)
+				}
+				b.agents.last(t).end(c.exit)
+				synctest.Wait()
+				if i := b.Info(); i.Resumable != (c.want != "") {
+					t.Errorf("%+v", i)
+				}
+				b.Send("go on", nil, DefaultSettings())
+				if a := b.agents.last(t); a.o.Resume != c.want {
+					t.Errorf("resumes %q, want %q", a.o.Resume, c.want)
+				}
+			})
+		})
+	}
+}
+
 func TestWhatIsDecidedUnaskedIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

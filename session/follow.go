@@ -217,10 +217,13 @@ func (s *Session) exited(r *run, e Exited) Exited {
 		s.lost = cmp.Or(s.word, s.lost)
 		s.word = ""
 		s.background = 0
-		if e.UnknownSession || !r.started {
+		switch {
+		case e.UnknownSession:
 			s.resume = ""
-		} else {
+		case r.started:
 			s.resume = i.ID
+		default: // it took up nothing: what it was to go on with is as it was
+			s.resume = r.resumes
 		}
 		i.State, i.Activity, i.Error = StateEnded, "", e.Explanation
 		if ending {
