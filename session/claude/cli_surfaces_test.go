@@ -99,8 +99,10 @@ func TestRealCLIQuestions(t *testing.T) {
 	ask := func(multi bool, questions ...string) mockmodel.Turn {
 		var all []any
 		for _, q := range questions {
-			all = append(all, map[string]any{"question": q, "header": "H", "multiSelect": multi,
-				"options": []any{map[string]any{"label": "Red", "description": "warm"}, map[string]any{"label": "Blue", "description": "cold"}}})
+			all = append(all, map[string]any{
+				"question": q, "header": "H", "multiSelect": multi,
+				"options": []any{map[string]any{"label": "Red", "description": "warm"}, map[string]any{"label": "Blue", "description": "cold"}},
+			})
 		}
 		return mockmodel.Use("AskUserQuestion", map[string]any{"questions": all})
 	}
@@ -147,8 +149,11 @@ func TestRealCLIPlan(t *testing.T) {
 		told   []string
 		mode   session.Mode
 	}{
-		"approved": {func(text string) approvals.Decision { return approvals.Decision{Allow: true, Text: &text} },
-			[]string{"approved"}, session.AskBeforeEdit},
+		"approved": {
+			func(text string) approvals.Decision { return approvals.Decision{Allow: true, Text: &text} },
+			[]string{"approved"},
+			session.AskBeforeEdit,
+		},
 		"edits accepted": {func(text string) approvals.Decision {
 			text = strings.NewReplacer("[x] ask", "[ ] ask", "[ ] accept", "[x] accept").Replace(text)
 			return approvals.Decision{Allow: true, Text: &text}

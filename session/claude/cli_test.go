@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -211,14 +212,14 @@ func TestRealCLIAmendedEditIsWrittenAndTold(t *testing.T) {
 }
 
 func TestRealCLIInterruptWithdraws(t *testing.T) {
-	dir := ""
+	var dir atomic.Value // the model is asked on a goroutine of its server
 	o, _ := realCLI(t, mockmodel.Script{Turns: []mockmodel.Turn{
 		{Make: func(mockmodel.Request) mockmodel.Turn {
-			return mockmodel.Use("Write", map[string]any{"file_path": filepath.Join(dir, "new.txt"), "content": "x\n"})
+			return mockmodel.Use("Write", map[string]any{"file_path": filepath.Join(dir.Load().(string), "new.txt"), "content": "x\n"})
 		}},
 		mockmodel.Say("after"),
 	}})
-	dir = o.Dir
+	dir.Store(o.Dir)
 	withdrawn := make(chan string, 1)
 	s, desk, ended := conversation(t, o, func(s *session.Session, a approvals.Approval) {
 		if err := s.Interrupt(); err != nil {
@@ -252,13 +253,13 @@ func TestRealCLIInterruptWithdraws(t *testing.T) {
 }
 
 func TestRealCLIKilledWithAPendingApproval(t *testing.T) {
-	dir := ""
+	var dir atomic.Value // the model is asked on a goroutine of its server
 	o, _ := realCLI(t, mockmodel.Script{Turns: []mockmodel.Turn{
 		{Make: func(mockmodel.Request) mockmodel.Turn {
-			return mockmodel.Use("Write", map[string]any{"file_path": filepath.Join(dir, "new.txt"), "content": "x\n"})
+			return mockmodel.Use("Write", map[string]any{"file_path": filepath.Join(dir.Load().(string), "new.txt"), "content": "x\n"})
 		}},
 	}})
-	dir = o.Dir
+	dir.Store(o.Dir)
 	asked := make(chan string, 1)
 	s, desk, ended := conversation(t, o, func(s *session.Session, a approvals.Approval) {
 		select {

@@ -111,24 +111,34 @@ func TestOddLines(t *testing.T) {
 		{"status without a mode", `{"type":"system","subtype":"status","status":"requesting"}`, ""},
 		{"other case is another field", `{"type":"system","subtype":"status","PermissionMode":"plan"}`, ""},
 		{"unknown request", ask(`{"subtype":"hook_callback","callback_id":"c"}`), `> {"type":"control_response","response":{"subtype":"error","request_id":"r-1","error":"hook_callback is not supported by this host"}}` + "\n"},
-		{"a tool ran", ask(`{"subtype":"hook_callback","callback_id":"countersign.ran","input":{"hook_event_name":"PostToolUse","tool_use_id":"tu-1","tool_input":{"command":"ls"}}}`),
-			`ToolRan {"ToolUseID":"tu-1","Input":{"command":"ls"}}` + "\n" + `> {"type":"control_response","response":{"subtype":"success","request_id":"r-1","response":{}}}` + "\n"},
-		{"a tool ran, unreadable", ask(`{"subtype":"hook_callback","callback_id":"countersign.ran","input":[1]}`),
-			`> {"type":"control_response","response":{"subtype":"success","request_id":"r-1","response":{}}}` + "\n"},
-		{"no tool", ask(`{"subtype":"can_use_tool","input":{}}`),
+		{
+			"a tool ran", ask(`{"subtype":"hook_callback","callback_id":"countersign.ran","input":{"hook_event_name":"PostToolUse","tool_use_id":"tu-1","tool_input":{"command":"ls"}}}`),
+			`ToolRan {"ToolUseID":"tu-1","Input":{"command":"ls"}}` + "\n" + `> {"type":"control_response","response":{"subtype":"success","request_id":"r-1","response":{}}}` + "\n",
+		},
+		{
+			"a tool ran, unreadable", ask(`{"subtype":"hook_callback","callback_id":"countersign.ran","input":[1]}`),
+			`> {"type":"control_response","response":{"subtype":"success","request_id":"r-1","response":{}}}` + "\n",
+		},
+		{
+			"no tool", ask(`{"subtype":"can_use_tool","input":{}}`),
 			`Reported {"Warning":true,"Text":"the agent asked without naming a tool; the request was refused"}` + "\n" +
-				`> {"type":"control_response","response":{"subtype":"error","request_id":"r-1","error":"the request names no tool"}}` + "\n"},
-		{"a field named twice", ask(`{"subtype":"can_use_tool","tool_name":"Write","input":{"file_path":"/a","file_path":"/b"}}`),
+				`> {"type":"control_response","response":{"subtype":"error","request_id":"r-1","error":"the request names no tool"}}` + "\n",
+		},
+		{
+			"a field named twice", ask(`{"subtype":"can_use_tool","tool_name":"Write","input":{"file_path":"/a","file_path":"/b"}}`),
 			`Reported {"Warning":true,"Text":"the agent wrote a line of type \"control_request\" that cannot be read (a field is named twice); it was skipped"}` + "\n" +
-				`> {"type":"control_response","response":{"subtype":"error","request_id":"r-1","error":"this request cannot be read: a field is named twice"}}` + "\n"},
+				`> {"type":"control_response","response":{"subtype":"error","request_id":"r-1","error":"this request cannot be read: a field is named twice"}}` + "\n",
+		},
 		{"shell in the background", `{"type":"system","subtype":"task_started","task_id":"b1","tool_use_id":"t","description":"sleep 300","task_type":"local_bash"}`, ""},
 		{"tasks in the background", `{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b1","task_type":"local_bash"},{"task_id":"a1","task_type":"local_agent"}]}`, `BackgroundChanged {"Running":1}` + "\n"},
 		{"string content", `{"type":"user","message":{"role":"user","content":"hi"}}`, ""},
 		{"result of blocks", `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"a"},{"type":"image","source":{}},{"type":"text","text":"b"}]}]}}`, `ToolReturned {"ToolUseID":"t","Text":"a\nb"}` + "\n"},
 		{"result without content", `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","is_error":true}]}}`, `ToolReturned {"ToolUseID":"t","IsError":true}` + "\n"},
 		{"answer to nothing", `{"type":"control_response","response":{"subtype":"success","request_id":"zz","response":{"mode":"plan"}}}`, ""},
-		{"not logged in", `{"subtype":"success","is_error":true,"result":"Not logged in · Please run /login","type":"result","num_turns":1}`,
-			`TurnEnded {"Subtype":"success","IsError":true,"Text":"the agent is not logged in: run \"claude\" in a terminal and log in with /login, or give it a key in the setting agent.env (it says: Not logged in · Please run /login)","Turns":1}` + "\n"},
+		{
+			"not logged in", `{"subtype":"success","is_error":true,"result":"Not logged in · Please run /login","type":"result","num_turns":1}`,
+			`TurnEnded {"Subtype":"success","IsError":true,"Text":"the agent is not logged in: run \"claude\" in a terminal and log in with /login, or give it a key in the setting agent.env (it says: Not logged in · Please run /login)","Turns":1}` + "\n",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := unstarted()

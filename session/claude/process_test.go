@@ -227,20 +227,34 @@ func TestExitsAreExplained(t *testing.T) {
 		want                       string
 		unknown                    bool
 	}{
-		{name: "mode", mode: "nonsense", want: `does not take the mode "nonsense"`,
-			script: `echo "error: option '--permission-mode <mode>' argument 'nonsense' is invalid. Allowed choices are acceptEdits, auto." >&2; exit 1`},
-		{name: "resume", resume: "id-7", want: "knows no session id-7", unknown: true,
-			script: `echo "No conversation found with session ID: id-7" >&2; exit 1`},
-		{name: "root", mode: "bypassPermissions", want: "as root",
-			script: `echo "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons" >&2; exit 1`},
-		{name: "option", want: "does not know one of its options",
-			script: `echo "error: unknown option '--permission-prompt-tool'" >&2; exit 1`},
-		{name: "not logged in", want: "is not logged in",
-			script: `echo '{"type":"result","is_error":true,"subtype":"success","result":"Not logged in · Please run /login"}'; exit 1`},
-		{name: "anything", want: "exit status 9; its last words: line 3\nline 4\nline 5\nline 6\nline 7",
-			script: `for i in 1 2 3 4 5 6 7; do echo "line $i" >&2; done; exit 9`},
-		{name: "much on stderr", want: "its last words: the end",
-			script: `head -c 100000 /dev/zero | tr '\0' 'x' >&2; echo >&2; echo "the end" >&2; exit 9`},
+		{
+			name: "mode", mode: "nonsense", want: `does not take the mode "nonsense"`,
+			script: `echo "error: option '--permission-mode <mode>' argument 'nonsense' is invalid. Allowed choices are acceptEdits, auto." >&2; exit 1`,
+		},
+		{
+			name: "resume", resume: "id-7", want: "knows no session id-7", unknown: true,
+			script: `echo "No conversation found with session ID: id-7" >&2; exit 1`,
+		},
+		{
+			name: "root", mode: "bypassPermissions", want: "as root",
+			script: `echo "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons" >&2; exit 1`,
+		},
+		{
+			name: "option", want: "does not know one of its options",
+			script: `echo "error: unknown option '--permission-prompt-tool'" >&2; exit 1`,
+		},
+		{
+			name: "not logged in", want: "is not logged in",
+			script: `echo '{"type":"result","is_error":true,"subtype":"success","result":"Not logged in · Please run /login"}'; exit 1`,
+		},
+		{
+			name: "anything", want: "exit status 9; its last words: line 3\nline 4\nline 5\nline 6\nline 7",
+			script: `for i in 1 2 3 4 5 6 7; do echo "line $i" >&2; done; exit 9`,
+		},
+		{
+			name: "much on stderr", want: "its last words: the end",
+			script: `head -c 100000 /dev/zero | tr '\0' 'x' >&2; echo >&2; echo "the end" >&2; exit 9`,
+		},
 		{name: "by itself", script: `exit 0`, want: "ended by itself"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

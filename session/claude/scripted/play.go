@@ -47,8 +47,10 @@ func (p *player) turn(steps []Step) error {
 			"type": "user", "session_id": p.session, "uuid": uuid(), "parent_tool_use_id": nil,
 			"message": object{"role": "user", "content": []any{object{"type": "text", "text": "[Request interrupted by user for tool use]"}}},
 		})
-		p.end(object{"subtype": "error_during_execution", "is_error": true, "terminal_reason": "aborted_tools",
-			"errors": []any{"[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=tool_use"}}, started)
+		p.end(object{
+			"subtype": "error_during_execution", "is_error": true, "terminal_reason": "aborted_tools",
+			"errors": []any{"[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=tool_use"},
+		}, started)
 		after = nil
 	case err != nil:
 		return err
@@ -136,8 +138,10 @@ func (p *player) step(s Step) error {
 	case s.Mode != "":
 		p.setMode(s.Mode)
 	case s.Denied != "":
-		p.write(object{"type": "system", "subtype": "permission_denied", "tool_name": s.Denied, "tool_use_id": p.toolUseID(),
-			"decision_reason_type": "mode", "message": "Permission to use " + s.Denied + " has been denied.", "uuid": uuid(), "session_id": p.session})
+		p.write(object{
+			"type": "system", "subtype": "permission_denied", "tool_name": s.Denied, "tool_use_id": p.toolUseID(),
+			"decision_reason_type": "mode", "message": "Permission to use " + s.Denied + " has been denied.", "uuid": uuid(), "session_id": p.session,
+		})
 	case s.Inform != "":
 		p.write(object{"type": "system", "subtype": "informational", "level": "warning", "content": s.Inform, "uuid": uuid(), "session_id": p.session})
 	case s.Delay != "":
@@ -303,8 +307,10 @@ func (p *player) agentID(name string) string {
 	}
 	p.mu.Unlock()
 	if !known {
-		p.write(object{"type": "system", "subtype": "task_started", "task_id": id, "tool_use_id": p.toolUseID(), "description": name,
-			"subagent_type": "general-purpose", "task_type": "local_agent", "uuid": uuid(), "session_id": p.session})
+		p.write(object{
+			"type": "system", "subtype": "task_started", "task_id": id, "tool_use_id": p.toolUseID(), "description": name,
+			"subagent_type": "general-purpose", "task_type": "local_agent", "uuid": uuid(), "session_id": p.session,
+		})
 	}
 	return id
 }

@@ -179,35 +179,59 @@ func TestTools(t *testing.T) {
 		failed                     bool
 		after                      string
 	}{
-		{"edit as asked", edit, "one\ntwo\n", `{"behavior":"allow","updatedInput":INPUT}`,
-			"The file DIR/a.txt has been updated successfully.", false, "one\nTWO\n"},
-		{"edit, empty updatedInput", edit, "two", `{"behavior":"allow","updatedInput":{}}`,
-			"The file DIR/a.txt has been updated successfully.", false, "TWO"},
-		{"edit amended", edit, "one\ntwo\n", `{"behavior":"allow","updatedInput":{"file_path":"DIR/a.txt","old_string":"one\ntwo\n","new_string":"mine\n","replace_all":false}}`,
-			"The file DIR/a.txt has been updated successfully.  The user modified your proposed changes before accepting them. .", false, "mine\n"},
-		{"edit amended to the original", edit, "one\ntwo\n", `{"behavior":"allow","updatedInput":{"file_path":"DIR/a.txt","old_string":"one\ntwo\n","new_string":"one\ntwo\n","replace_all":false}}`,
-			"String not found in file. Failed to apply edit.", true, "one\ntwo\n"},
-		{"edit of CRLF", edit, "one\r\ntwo\r\n", `{"behavior":"allow","updatedInput":INPUT}`,
-			"The file DIR/a.txt has been updated successfully.", false, "one\r\nTWO\r\n"},
-		{"edit after a mark", edit, "\ufeffone\ntwo\n", `{"behavior":"allow","updatedInput":INPUT}`,
-			"The file DIR/a.txt has been updated successfully.", false, "\ufeffone\nTWO\n"},
-		{"deleting takes the line end along", `{"tool":"Edit","input":{"file_path":"${DIR}/a.txt","old_string":"two","new_string":"","replace_all":false}}`,
-			"one\ntwo\nthree\n", `{"behavior":"allow","updatedInput":INPUT}`, "The file DIR/a.txt has been updated successfully.", false, "one\nthree\n"},
-		{"replace all", `{"tool":"Edit","input":{"file_path":"${DIR}/a.txt","old_string":"x","new_string":"z","replace_all":true}}`,
-			"x\ny\nx\n", `{"behavior":"allow","updatedInput":INPUT}`, "The file DIR/a.txt has been updated. All occurrences were successfully replaced.", false, "z\ny\nz\n"},
-		{"write", `{"tool":"Write","input":{"file_path":"${DIR}/a.txt","content":"new\n"}}`, "old\n", `{"behavior":"allow","updatedInput":INPUT}`,
-			"The file DIR/a.txt has been updated successfully.", false, "new\n"},
-		{"write amended", `{"tool":"Write","input":{"file_path":"${DIR}/a.txt","content":"new\n"}}`, "old\n", `{"behavior":"allow","updatedInput":{"file_path":"DIR/a.txt","content":"mine  \n"}}`,
-			"The file DIR/a.txt has been updated successfully. The user modified your proposed content before accepting it.", false, "mine  \n"},
+		{
+			"edit as asked", edit, "one\ntwo\n", `{"behavior":"allow","updatedInput":INPUT}`,
+			"The file DIR/a.txt has been updated successfully.", false, "one\nTWO\n",
+		},
+		{
+			"edit, empty updatedInput", edit, "two", `{"behavior":"allow","updatedInput":{}}`,
+			"The file DIR/a.txt has been updated successfully.", false, "TWO",
+		},
+		{
+			"edit amended", edit, "one\ntwo\n", `{"behavior":"allow","updatedInput":{"file_path":"DIR/a.txt","old_string":"one\ntwo\n","new_string":"mine\n","replace_all":false}}`,
+			"The file DIR/a.txt has been updated successfully.  The user modified your proposed changes before accepting them. .", false, "mine\n",
+		},
+		{
+			"edit amended to the original", edit, "one\ntwo\n", `{"behavior":"allow","updatedInput":{"file_path":"DIR/a.txt","old_string":"one\ntwo\n","new_string":"one\ntwo\n","replace_all":false}}`,
+			"String not found in file. Failed to apply edit.", true, "one\ntwo\n",
+		},
+		{
+			"edit of CRLF", edit, "one\r\ntwo\r\n", `{"behavior":"allow","updatedInput":INPUT}`,
+			"The file DIR/a.txt has been updated successfully.", false, "one\r\nTWO\r\n",
+		},
+		{
+			"edit after a mark", edit, "\ufeffone\ntwo\n", `{"behavior":"allow","updatedInput":INPUT}`,
+			"The file DIR/a.txt has been updated successfully.", false, "\ufeffone\nTWO\n",
+		},
+		{
+			"deleting takes the line end along", `{"tool":"Edit","input":{"file_path":"${DIR}/a.txt","old_string":"two","new_string":"","replace_all":false}}`,
+			"one\ntwo\nthree\n", `{"behavior":"allow","updatedInput":INPUT}`, "The file DIR/a.txt has been updated successfully.", false, "one\nthree\n",
+		},
+		{
+			"replace all", `{"tool":"Edit","input":{"file_path":"${DIR}/a.txt","old_string":"x","new_string":"z","replace_all":true}}`,
+			"x\ny\nx\n", `{"behavior":"allow","updatedInput":INPUT}`, "The file DIR/a.txt has been updated. All occurrences were successfully replaced.", false, "z\ny\nz\n",
+		},
+		{
+			"write", `{"tool":"Write","input":{"file_path":"${DIR}/a.txt","content":"new\n"}}`, "old\n", `{"behavior":"allow","updatedInput":INPUT}`,
+			"The file DIR/a.txt has been updated successfully.", false, "new\n",
+		},
+		{
+			"write amended", `{"tool":"Write","input":{"file_path":"${DIR}/a.txt","content":"new\n"}}`, "old\n", `{"behavior":"allow","updatedInput":{"file_path":"DIR/a.txt","content":"mine  \n"}}`,
+			"The file DIR/a.txt has been updated successfully. The user modified your proposed content before accepting it.", false, "mine  \n",
+		},
 		{"denied", edit, "two", `{"behavior":"deny","message":"Please use three instead."}`, "Please use three instead.", true, "two"},
 		{"null input", edit, "two", `{"behavior":"allow","updatedInput":null}`, "The permission handler returned an invalid permission result", true, "two"},
 		{"no behavior", edit, "two", `{}`, "The permission handler returned an invalid permission result", true, "two"},
 		{"command", `{"tool":"Bash","input":{"command":"echo ran"}}`, "", `{"behavior":"allow","updatedInput":INPUT}`, "ran", false, ""},
 		{"command amended", `{"tool":"Bash","input":{"command":"echo ran"}}`, "", `{"behavior":"allow","updatedInput":{"command":"echo other; exit 3"}}`, "Exit code 3\nother", true, ""},
-		{"question answered", ask, "", `{"behavior":"allow","updatedInput":{"questions":[{"question":"Which color?","options":[{"label":"Red"},{"label":"Blue"}]}],"answers":{"Which color?":"Blue"}}}`,
-			`Your questions have been answered: "Which color?"="Blue". You can now continue with these answers in mind.`, false, ""},
-		{"question answered freely", ask, "", `{"behavior":"allow","updatedInput":{"questions":[{"question":"Which color?","options":[{"label":"Red"}]}],"answers":{"Which color?":"neither"}}}`,
-			`The user answered: "Which color?"="neither". Read the answers carefully — they may request clarification, changes, or that you not proceed — and follow what they actually say.`, false, ""},
+		{
+			"question answered", ask, "", `{"behavior":"allow","updatedInput":{"questions":[{"question":"Which color?","options":[{"label":"Red"},{"label":"Blue"}]}],"answers":{"Which color?":"Blue"}}}`,
+			`Your questions have been answered: "Which color?"="Blue". You can now continue with these answers in mind.`, false, "",
+		},
+		{
+			"question answered freely", ask, "", `{"behavior":"allow","updatedInput":{"questions":[{"question":"Which color?","options":[{"label":"Red"}]}],"answers":{"Which color?":"neither"}}}`,
+			`The user answered: "Which color?"="neither". Read the answers carefully — they may request clarification, changes, or that you not proceed — and follow what they actually say.`, false, "",
+		},
 		{"question, bare allow", ask, "", `{"behavior":"allow"}`, "The user did not answer the questions.", false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -459,8 +483,13 @@ func TestMainHeedsTheCLIsArguments(t *testing.T) {
 		out  []string
 		err  string
 	}{
-		{"mode and session", []string{"-p", "--input-format", "stream-json", "--script", file, "--permission-mode", "plan", "--resume=s-7"}, 0,
-			[]string{`"permissionMode":"plan"`, `"session_id":"s-7"`, `"result":"hi"`}, ""},
+		{
+			"mode and session",
+			[]string{"-p", "--input-format", "stream-json", "--script", file, "--permission-mode", "plan", "--resume=s-7"},
+			0,
+			[]string{`"permissionMode":"plan"`, `"session_id":"s-7"`, `"result":"hi"`},
+			"",
+		},
 		{"unknown mode", []string{"--permission-mode", "nonsense"}, 1, nil, "argument 'nonsense' is invalid"},
 		{"no such script", []string{"--script", file + "x"}, 1, nil, "error:"},
 		{"version", []string{"--version"}, 0, []string{"scripted"}, ""},
