@@ -33,6 +33,22 @@ func (a *agent) Start(session.StartOptions) (session.Agent, error) {
 	return a, nil
 }
 
+// The words of the agent for modes, as the CLI has them.
+var modeWords = map[session.Mode]string{
+	session.Plan: "plan", session.AskBeforeEdit: "default", session.AutoEdit: "acceptEdits", session.Auto: "auto", session.Bypass: "bypassPermissions",
+}
+
+func (a *agent) WordOf(m session.Mode) string { return modeWords[m] }
+
+func (a *agent) ModeOf(word string) (session.Mode, bool) {
+	for m, w := range modeWords {
+		if w == word {
+			return m, true
+		}
+	}
+	return session.Mode{}, false
+}
+
 func (a *agent) Events() <-chan session.Event { return a.events }
 
 func (a *agent) emit(e session.Event) {

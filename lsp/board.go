@@ -107,11 +107,20 @@ type board struct {
 	pending []*card            // oldest first
 	byURI   map[string][]*card // staged documents and targets; pending first, oldest first
 	settled []string           // ids, the oldest settled first
+	askers  map[askerKey]int   // pending ones by session
 	names   map[string]string  // open documents: URI → the file's without symlinks
 }
 
+// An askerKey is a session of a hub.
+type askerKey struct {
+	link    *link
+	session string
+}
+
+func askerOf(c *card) askerKey { return askerKey{c.link, c.Session} }
+
 func newBoard() *board {
-	return &board{cards: map[string]*card{}, byURI: map[string][]*card{}, names: map[string]string{}}
+	return &board{cards: map[string]*card{}, byURI: map[string][]*card{}, askers: map[askerKey]int{}, names: map[string]string{}}
 }
 
 // opened notes an open document: what concerns its file concerns it too, by
@@ -208,6 +217,7 @@ func (b *board) of(uri string) []*card { return b.byURI[uri] }
 func (b *board) link(c *card) {
 	if c.pending() {
 		b.pending = insert(b.pending, c)
+		b.askers[askerOf(c)]++
 	}
 	for _, u := range b.documents(c) {
 		b.byURI[u] = insert(b.byURI[u], c)
@@ -217,6 +227,9 @@ func (b *board) link(c *card) {
 func (b *board) unlink(c *card) {
 	if c.pending() {
 		b.pending = without(b.pending, c)
+		if b.askers[askerOf(c)]--; b.askers[askerOf(c)] <= 0 {
+			delete(b.askers, askerOf(c))
+		}
 	}
 	for _, u := range b.documents(c) {
 		b.drop(u, c)

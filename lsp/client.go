@@ -29,6 +29,7 @@ type client struct {
 	refreshes    bool // takes workspace/codeLens/refresh
 	progress     bool
 	markdown     bool
+	virtual      bool // shows documents whose text the server gives (workspace/textDocumentContent)
 }
 
 // newClient reads what initialize says.
@@ -46,6 +47,7 @@ func newClient(p initializeParams) *client {
 		pulls:        caps.Workspace.Configuration,
 		registers:    caps.Workspace.DidChangeConfiguration.DynamicRegistration,
 		lenses:       !absent(caps.TextDocument.CodeLens),
+		virtual:      !absent(caps.Workspace.TextDocumentContent) && caps.Window.ShowDocument.Support,
 		refreshes:    caps.Workspace.CodeLens.RefreshSupport,
 		progress:     caps.Window.WorkDoneProgress,
 		markdown:     slices.Contains(caps.TextDocument.Hover.ContentFormat, "markdown"),

@@ -8,9 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"go.lsp.dev/protocol"
-
-	"countersign/approvals"
-	"countersign/session"
 )
 
 // Kinds of code actions. None is below source., which some editors run by
@@ -18,17 +15,26 @@ import (
 const (
 	kindReview    = "countersign.review"
 	kindAllow     = "countersign.allow"
+	kindRule      = "countersign.allowByRule"
+	kindAll       = "countersign.allowAll"
 	kindSession   = "countersign.allowForSession"
+	kindAnswer    = "countersign.answer"
 	kindDeny      = "countersign.deny"
+	kindStop      = "countersign.denyAndStop"
 	kindReason    = "countersign.denyWithReason"
+	kindEdits     = "countersign.denyWithEdits"
 	kindPrompt    = "countersign.prompt"
+	kindAsk       = "countersign.ask"
 	kindSend      = "countersign.send"
 	kindInterrupt = "countersign.interrupt"
+	kindTalk      = "countersign.session"
+	kindMode      = "countersign.mode"
 )
 
 func codeActionKinds() []protocol.CodeActionKind {
 	return []protocol.CodeActionKind{
-		kindReview, kindAllow, kindSession, kindDeny, kindReason, kindPrompt, kindSend, kindInterrupt,
+		kindReview, kindAllow, kindRule, kindAll, kindSession, kindAnswer, kindDeny, kindStop, kindReason, kindEdits,
+		kindPrompt, kindAsk, kindSend, kindInterrupt, kindTalk, kindMode,
 	}
 }
 
@@ -36,19 +42,22 @@ func codeActionKinds() []protocol.CodeActionKind {
 const maxInFull = 3
 
 // An action is one code action or code lens: a title, and a command that
-// carries nothing but an approval's id. Each command checks again what became
-// of the approval, so an action that is stale decides nothing.
+// carries an approval's id and what was chosen. Each command checks again what
+// became of the approval, so an action that is stale decides nothing.
 type action struct {
 	kind    string
 	title   string
 	command string
-	id      string
+	args    any // the command's object; nil: none
 }
+
+// of names a request to a command.
+func of(c *card) any { return idArgument{ID: c.ID} }
 
 // codeActions answers from memory: some editors ask on every cursor move.
 func (s *server) codeActions(_ context.Context, sn *snapshot, p codeActionParams) (any, error) {
 	out := []protocol.CommandOrCodeAction{}
-	for _, a := range sn.actions(canonical(p.TextDocument.URI)) {
+	for _, a := range sn.actions(canonical(p.TextDocument.URI), &p) {
 		if !wanted(a.kind, p.Context.Only) {
 			continue
 		}
@@ -66,8 +75,8 @@ func (s *server) codeActions(_ context.Context, sn *snapshot, p codeActionParams
 // lspCommand is an action as a command with that title.
 func (a action) lspCommand(title string) protocol.Command {
 	cmd := protocol.Command{Title: title, Command: a.command}
-	if a.id != "" {
-		if raw, err := json.Marshal(idArgument{ID: a.id}); err == nil {
+	if a.args != nil {
+		if raw, err := json.Marshal(a.args, json.Deterministic(true)); err == nil {
 			cmd.Arguments = []protocol.LSPAny{raw}
 		}
 	}
@@ -85,17 +94,17 @@ func wanted(kind string, only []string) bool {
 }
 
 // actions are what is offered in a document: for its own requests first, then
-// for those that belong to no document, at most a handful in full.
-func (sn *snapshot) actions(uri string) []action {
+// for those that belong to no document, at most a handful in full; then what can
+// be done with the session, in the documents of the session or where such kinds
+// are asked for by name, so that the list of any other document stays short.
+func (sn *snapshot) actions(uri string, p *codeActionParams) []action {
 	var as []action
 	if id, ok := sn.reasons[uri]; ok {
 		if c := sn.cards[id]; c != nil && c.pending() {
-			as = append(as, action{kindReason, "deny " + titleOf(&c.Approval) + " with this reason", "countersign.denyWithReason", id})
+			as = append(as, action{kindReason, "deny " + sn.label(c) + " with this reason", "countersign.denyWithReason", of(c)})
 		}
 	}
-	if sn.prompt != "" && uri == sn.prompt {
-		as = append(as, action{kindSend, "send this prompt", "countersign.send", ""})
-	}
+	as = append(as, sn.documentActions(uri, p)...)
 	full := 0
 	offered := map[string]bool{}
 	offer := func(c *card) {
@@ -104,7 +113,7 @@ func (sn *snapshot) actions(uri string) []action {
 		}
 		full++
 		offered[c.ID] = true
-		as = append(as, c.actions(uri)...)
+		as = append(as, sn.decisions(c, uri)...)
 	}
 	for _, c := range sn.byURI[uri] {
 		if full == maxInFull || !c.pending() {
@@ -116,53 +125,16 @@ func (sn *snapshot) actions(uri string) []action {
 		if full == maxInFull || i == 200 {
 			break
 		}
-		// In other documents: what has no document of its own to be decided in.
-		if !opensItself(c) || c.staged == "" {
+		// In other documents: what has no document of its own to be decided in, and
+		// what one keystroke answers.
+		if !opensItself(c) || c.staged == "" || len(c.QuickAnswers) > 0 {
 			offer(c)
 		}
 	}
 	if rest := len(sn.pending) - full; rest > 0 {
-		as = append(as, action{kindReview, fmt.Sprintf("review pending (%d)…", rest), "countersign.review", ""})
+		as = append(as, action{kindReview, fmt.Sprintf("review pending (%d)…", rest), "countersign.review", nil})
 	}
-	as = append(as, action{kindPrompt, "new prompt", "countersign.prompt", ""})
-	if sn.session.State == session.StateRunning || sn.session.State == session.StateStarting {
-		as = append(as, action{kindInterrupt, "interrupt", "countersign.interrupt", ""})
-	}
-	return as
-}
-
-// actions are what can be done about one pending request from a document.
-func (c *card) actions(uri string) []action {
-	title := titleOf(&c.Approval)
-	var as []action
-	review := action{kindReview, "review " + title, "countersign.review", c.ID}
-	if c.Surface == approvals.SurfaceQuestion {
-		review.title = "answer " + title
-	}
-	// What a title cannot show in full is to be looked at first.
-	first := uri != c.staged && (c.staged != "" || shortened(c))
-	if first {
-		as = append(as, review)
-	}
-	switch c.Surface {
-	case approvals.SurfaceQuestion:
-		// A bare allow is no answer.
-	case approvals.SurfacePlan:
-		as = append(as, action{kindAllow, "allow " + title, "countersign.allow", c.ID})
-	default:
-		as = append(as, action{kindAllow, "allow " + title, "countersign.allow", c.ID})
-		if c.SessionWords != "" {
-			as = append(as, action{kindSession, "allow for session " + sessionWords(c), "countersign.allowForSession", c.ID})
-		}
-	}
-	as = append(as,
-		action{kindDeny, "deny " + title, "countersign.deny", c.ID},
-		action{kindReason, "deny " + title + " with a reason", "countersign.denyWithReason", c.ID})
-	return as
-}
-
-// sessionWords say what "for the session" would let through, in brackets.
-func sessionWords(c *card) string {
-	words, _, _ := strings.Cut(c.SessionWords, ", for this session")
-	return "(" + oneLine(strings.TrimPrefix(words, "allow without asking "), 2*maxTitle) + ")"
+	as = append(as, sn.askActions(uri, p)...)
+	as = append(as, action{kindPrompt, "new prompt", "countersign.prompt", nil})
+	return append(as, sn.sessionActions(uri, p)...)
 }

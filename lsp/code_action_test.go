@@ -37,7 +37,9 @@ func TestCodeActions(t *testing.T) {
 			actJSON("allow for session (accept edits without asking)", kindSession, "countersign.allowForSession", a.ID)
 		review := actJSON("review Edit a.txt", kindReview, "countersign.review", a.ID)
 		sameJSON(t, "in the target", b.codeActions(fileURI(a.Path), ""), `[`+review+`,`+allow+`,`+deny+`,`+prompt+`]`)
-		sameJSON(t, "in the staged document", b.codeActions(a.StagedURI, ""), `[`+allow+`,`+deny+`,`+prompt+`]`)
+		stop := strings.Replace(actJSON("deny Edit a.txt and stop the turn (the agent then reads no reason)", kindStop, "countersign.deny", a.ID),
+			`"}]`, `","interrupt":true}]`, 1)
+		sameJSON(t, "in the staged document", b.codeActions(a.StagedURI, ""), `[`+allow+`,`+deny+`,`+stop+`,`+prompt+`]`)
 		more := actJSON("review pending (1)…", kindReview, "countersign.review", "")
 		sameJSON(t, "elsewhere", b.codeActions(other, ""), `[`+more+`,`+prompt+`]`)
 
@@ -46,7 +48,6 @@ func TestCodeActions(t *testing.T) {
 			{`,"only":["quickfix"]`, `[]`},
 			{`,"only":["countersign.deny"]`, `[` + actJSON("deny Edit a.txt", kindDeny, "countersign.deny", a.ID) + `]`},
 			{`,"only":["countersign.prompt"]`, `[` + prompt + `]`},
-			{`,"only":["countersign"]`, `[` + allow + `,` + deny + `,` + prompt + `]`},
 		} {
 			sameJSON(t, only.only, b.codeActions(a.StagedURI, only.only), only.want)
 		}
@@ -75,7 +76,7 @@ func TestCodeActionsOfAQuestion(t *testing.T) {
 		a.Staged, a.StagedURI = nil, ""
 		b.hub.tell(a)
 		got := b.codeActions(fileURI(b.dir+"/other.go"), "")
-		contains(t, "a question", got, "Countersign: deny Question: Which way?")
+		contains(t, "a question", got, "Countersign: decline to answer Question: Which way?")
 		lacks(t, "a question", got, "Countersign: allow Question")
 		lacks(t, "a question", got, "allow for session (every AskUserQuestion)")
 	})

@@ -20,32 +20,45 @@ func (s *server) codeLenses(_ context.Context, sn *snapshot, p documentParams) (
 		if !c.pending() || i == maxInFull {
 			break
 		}
-		for _, a := range c.lenses(uri) {
+		for _, a := range sn.lenses(c, uri) {
 			out = append(out, protocol.CodeLens{Command: a.lspCommand(a.title)})
 		}
 	}
 	return out, nil
 }
 
+// maxQuick bounds the answers that are offered as lenses.
+const maxQuick = 5
+
 // lenses are the actions of a request in as few words as possible.
-func (c *card) lenses(uri string) []action {
-	title := titleOf(&c.Approval)
+func (sn *snapshot) lenses(c *card, uri string) []action {
 	if uri != c.staged {
 		if c.staged == "" {
-			return []action{{kindAllow, "Allow " + title, "countersign.allow", c.ID}, {kindDeny, "Deny", "countersign.deny", c.ID}}
+			return []action{{kindAllow, "Allow " + sn.label(c), "countersign.allow", of(c)}, {kindDeny, "Deny", "countersign.deny", of(c)}}
 		}
-		return []action{{kindReview, "Review " + title, "countersign.review", c.ID}, {kindDeny, "Deny", "countersign.deny", c.ID}}
+		return []action{{kindReview, "Review " + sn.label(c), "countersign.review", of(c)}, {kindDeny, "Deny", "countersign.deny", of(c)}}
 	}
 	var as []action
-	if c.Surface != approvals.SurfaceQuestion {
-		as = append(as, action{kindAllow, "Allow as it reads", "countersign.allow", c.ID})
+	deny, reason := "Deny", "Deny with a reason"
+	switch c.Surface {
+	case approvals.SurfaceQuestion:
+		for _, q := range c.QuickAnswers[:min(len(c.QuickAnswers), maxQuick)] {
+			as = append(as, action{
+				kindAnswer, "Answer " + oneLine(q.Label, maxTitle), "countersign.answer",
+				answerArgument{ID: c.ID, Answers: map[string]string{q.Question: q.Label}},
+			})
+		}
+		deny, reason = "Decline to answer", "Decline with a reason"
+	case approvals.SurfacePlan:
+		as = append(as, action{kindAllow, "Approve as it reads", "countersign.allow", of(c)})
+		deny, reason = "Keep planning", "Keep planning, with remarks"
+	default:
+		as = append(as, action{kindAllow, "Allow as it reads", "countersign.allow", of(c)})
+		if c.SessionWords != "" {
+			as = append(as, action{kindSession, "Allow for session " + sessionWords(c), "countersign.allowForSession", of(c)})
+		}
 	}
-	if c.SessionWords != "" {
-		as = append(as, action{kindSession, "Allow for session " + sessionWords(c), "countersign.allowForSession", c.ID})
-	}
-	return append(as,
-		action{kindDeny, "Deny", "countersign.deny", c.ID},
-		action{kindReason, "Deny with a reason", "countersign.denyWithReason", c.ID})
+	return append(as, action{kindDeny, deny, "countersign.deny", of(c)}, action{kindReason, reason, "countersign.denyWithReason", of(c)})
 }
 
 // refreshLenses asks the editor to fetch the code lenses again after a change.

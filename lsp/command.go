@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"countersign/session"
 	"countersign/session/hub"
 	"countersign/session/rpc"
-	"countersign/staging"
 )
 
 // A command is one of workspace/executeCommand: it takes at most one object.
@@ -24,30 +21,33 @@ type command struct {
 	run  func(s *server, ctx context.Context, sn *snapshot, a arguments) (any, error)
 }
 
-type argKind string
-
-const (
-	argText   argKind = "a string"
-	argNumber argKind = "a whole number"
-	argFlag   argKind = "true or false"
-)
-
 // commands by name.
 var commands map[string]command
 
 func init() { // a literal would refer to itself by way of the server
 	id := map[string]argKind{"id": argText}
+	session := map[string]argKind{"session": argText}
 	commands = map[string]command{
 		"countersign.prompt":          {nil, (*server).promptCommand},
-		"countersign.send":            {map[string]argKind{"text": argText}, (*server).sendCommand},
+		"countersign.send":            {map[string]argKind{"text": argText, "session": argText, "uri": argText}, (*server).sendCommand},
 		"countersign.pending":         {nil, (*server).pendingCommand},
 		"countersign.review":          {id, (*server).reviewCommand},
-		"countersign.allow":           {map[string]argKind{"id": argText, "suggestion": argNumber}, (*server).allowCommand},
+		"countersign.allow":           {map[string]argKind{"id": argText, "suggestion": argNumber, "destination": argText, "mode": argText}, (*server).allowCommand},
 		"countersign.allowForSession": {id, (*server).allowForSessionCommand},
 		"countersign.deny":            {map[string]argKind{"id": argText, "message": argText, "interrupt": argFlag}, (*server).denyCommand},
 		"countersign.denyWithReason":  {id, (*server).denyWithReasonCommand},
-		"countersign.interrupt":       {nil, (*server).interruptCommand},
-		"countersign.newSession":      {nil, (*server).newSessionCommand},
+		"countersign.denyWithEdits":   {id, (*server).denyWithEditsCommand},
+		"countersign.answer":          {map[string]argKind{"id": argText, "answers": argAnswers, "notes": argNotes}, (*server).answerCommand},
+		"countersign.allowAll":        {id, (*server).allowAllCommand},
+		"countersign.interrupt":       {session, (*server).interruptCommand},
+		"countersign.newSession":      {map[string]argKind{"beside": argFlag}, (*server).newSessionCommand},
+		"countersign.setMode":         {map[string]argKind{"mode": argText, "session": argText}, (*server).setModeCommand},
+		"countersign.resume":          {session, (*server).resumeCommand},
+		"countersign.stop":            {session, (*server).stopCommand},
+		"countersign.sessions":        {nil, (*server).sessionsCommand},
+		"countersign.showSessions":    {nil, (*server).showSessionsCommand},
+		"countersign.transcript":      {session, (*server).transcriptCommand},
+		"countersign.ask":             {map[string]argKind{"uri": argText, "range": argRange, "diagnostics": argList}, (*server).askCommand},
 		"countersign.status":          {nil, (*server).statusCommand},
 	}
 }
@@ -60,14 +60,6 @@ func commandNames() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// arguments are a command's object, checked.
-type arguments struct {
-	id, text, message string
-	hasText           bool
-	suggestion        *int
-	interrupt         bool
 }
 
 // executeCommand runs one.
@@ -92,69 +84,6 @@ func (s *server) executeCommand(ctx context.Context, sn *snapshot, p executeComm
 		s.push(func() { s.showError("%s", text) })
 	}
 	return nil, err
-}
-
-// read checks the arguments. Some editors send none, some null, some a string.
-func (c command) read(name string, raws []jsontext.Value) (arguments, error) {
-	var a arguments
-	if len(raws) == 0 || absent(raws[0]) {
-		return a, nil
-	}
-	raw := raws[0]
-	if raw.Kind() == '"' && c.keys["id"] != "" { // for people who type it: the id alone
-		if err := json.Unmarshal(raw, &a.id); err != nil {
-			return a, rpc.Errorf(rpc.InvalidParams, "%s: the id cannot be read: %v", name, err)
-		}
-		return a, nil
-	}
-	if raw.Kind() != '{' {
-		return a, rpc.Errorf(rpc.InvalidParams, "%s takes an object, not %s", name, oneLine(string(raw), 40))
-	}
-	var object map[string]jsontext.Value
-	if err := json.Unmarshal(raw, &object, lenient); err != nil {
-		return a, rpc.Errorf(rpc.InvalidParams, "%s: the argument cannot be read: %v", name, err)
-	}
-	keys := make([]string, 0, len(object))
-	for key := range object {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
-		kind, ok := c.keys[key]
-		if !ok {
-			return a, rpc.Errorf(rpc.InvalidParams, "%s has no argument %q", name, oneLine(key, 40))
-		}
-		if absent(object[key]) {
-			continue
-		}
-		if err := a.set(key, object[key]); err != nil {
-			return a, rpc.Errorf(rpc.InvalidParams, "%s: %q must be %s", name, key, kind)
-		}
-	}
-	return a, nil
-}
-
-func (a *arguments) set(key string, raw jsontext.Value) error {
-	switch key {
-	case "id":
-		return json.Unmarshal(raw, &a.id)
-	case "text":
-		a.hasText = true
-		return json.Unmarshal(raw, &a.text)
-	case "message":
-		return json.Unmarshal(raw, &a.message)
-	case "interrupt":
-		return json.Unmarshal(raw, &a.interrupt)
-	case "suggestion":
-		a.suggestion = new(int)
-		if err := json.Unmarshal(raw, a.suggestion); err != nil {
-			return err
-		}
-		if *a.suggestion < 0 {
-			return errors.New("negative")
-		}
-	}
-	return nil
 }
 
 // A pendingItem is one entry of countersign.pending.
@@ -242,92 +171,6 @@ func (s *server) reviewCommand(ctx context.Context, sn *snapshot, a arguments) (
 	return marshal(item(c))
 }
 
-func (s *server) allowCommand(ctx context.Context, sn *snapshot, a arguments) (any, error) {
-	c, err := sn.pick(a.id)
-	if err != nil {
-		return nil, err
-	}
-	if a.suggestion != nil && *a.suggestion >= len(c.Rules) {
-		return nil, rpc.Errorf(rpc.InvalidParams, `"suggestion" is %d, but %s has %d`, *a.suggestion, titleOf(&c.Approval), len(c.Rules))
-	}
-	p := hub.SettleParams{ID: c.ID, Allow: true, Suggestion: a.suggestion, How: "command"}
-	return s.settleNow(ctx, sn, c, p)
-}
-
-func (s *server) allowForSessionCommand(ctx context.Context, sn *snapshot, a arguments) (any, error) {
-	c, err := sn.pick(a.id)
-	if err != nil {
-		return nil, err
-	}
-	return s.settleNow(ctx, sn, c, hub.SettleParams{ID: c.ID, Allow: true, ForSession: true, How: "command"})
-}
-
-func (s *server) denyCommand(ctx context.Context, sn *snapshot, a arguments) (any, error) {
-	c, err := sn.pick(a.id)
-	if err != nil {
-		return nil, err
-	}
-	p := hub.SettleParams{ID: c.ID, Message: a.message, Interrupt: a.interrupt, How: "command"}
-	return s.settleNow(ctx, sn, c, p)
-}
-
-// editorText is the text of an open staged document where it says something
-// else than the file: an allow by command takes what the person sees.
-func (sn *snapshot) editorText(c *card) *string {
-	doc, open := sn.texts[c.staged]
-	if !open || c.Staged == nil {
-		return nil
-	}
-	text := doc.String()
-	found, err := staging.Look(*c.Staged, maxStaged(sn.settings))
-	if err == nil {
-		if SameText(found.Text, text) {
-			return nil
-		}
-		// Emacs reports the lines of a CRLF file without their carriage returns.
-		if strings.Contains(found.Text, "\r\n") && !strings.Contains(text, "\r") && strings.Count(found.Text, "\n") == strings.Count(found.Text, "\r\n") {
-			text = strings.ReplaceAll(text, "\n", "\r\n")
-		}
-		if bom := "\uFEFF"; strings.HasPrefix(found.Text, bom) && !strings.HasPrefix(text, bom) {
-			text = bom + text
-		}
-	}
-	return &text
-}
-
-// settleNow hands a command's decision to the hub and waits for its word.
-func (s *server) settleNow(ctx context.Context, sn *snapshot, c *card, p hub.SettleParams) (any, error) {
-	if p.Allow && c.staged != "" {
-		p.Text = sn.editorText(c)
-	}
-	var res hub.Settled
-	err := s.call(ctx, func() *link { s.ours[c.ID] = true; return c.link }, func(ctx context.Context, h Hub) (err error) {
-		res, err = h.Settle(ctx, p)
-		return err
-	}, func(err error) {
-		if err == nil {
-			s.learn(c.link, res.Approval)
-			s.showInfo("%s.", outcomeWords(&res.Approval, titleOf(&c.Approval)))
-			for _, n := range res.Notes {
-				s.showNote(n)
-			}
-		} else {
-			s.notSettled(c.link, c.ID, err)
-		}
-		delete(s.ours, c.ID)
-	})
-	var he *hub.Error
-	switch {
-	case err == nil:
-		return marshal(res)
-	case errors.As(err, &he) && he.Code == hub.CodeSettled && he.Approval != nil:
-		return nil, fmt.Errorf("nothing was decided about %s: %s", titleOf(&c.Approval), ended(he.Approval))
-	case errors.As(err, &he):
-		return nil, fmt.Errorf("nothing was decided about %s: %s", titleOf(&c.Approval), sentence(err))
-	}
-	return nil, fmt.Errorf("nothing is known to be decided about %s: %s", titleOf(&c.Approval), sentence(err))
-}
-
 // call runs f with the hub of a link that pick names on the loop, and then after
 // on the loop, and waits for both. It goes on when the request is cancelled: a
 // decision that is under way is not undone by that.
@@ -363,27 +206,6 @@ func (s *server) call(ctx context.Context, pick func() *link, f func(context.Con
 }
 
 func (s *server) root() func() *link { return func() *link { return s.rootLink() } }
-
-func (s *server) interruptCommand(ctx context.Context, _ *snapshot, _ arguments) (any, error) {
-	return nil, s.call(ctx, s.root(), func(ctx context.Context, h Hub) error { return h.Interrupt(ctx) }, nil)
-}
-
-func (s *server) newSessionCommand(ctx context.Context, _ *snapshot, _ arguments) (any, error) {
-	return s.sessionCall(ctx, func(ctx context.Context, h Hub) (session.Info, error) { return h.NewSession(ctx) })
-}
-
-// sessionCall is a call whose result is how the session does.
-func (s *server) sessionCall(ctx context.Context, f func(context.Context, Hub) (session.Info, error)) (any, error) {
-	var info session.Info
-	err := s.call(ctx, s.root(), func(ctx context.Context, h Hub) (err error) {
-		info, err = f(ctx, h)
-		return err
-	}, nil)
-	if err != nil {
-		return nil, err
-	}
-	return marshal(info)
-}
 
 func (s *server) statusCommand(ctx context.Context, _ *snapshot, _ arguments) (any, error) {
 	var st hub.Status

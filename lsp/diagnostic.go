@@ -68,6 +68,9 @@ func (s *server) diagnostics(u string) []protocol.Diagnostic {
 		ds = append(ds, s.diagnostic("", 0, u, protocol.DiagnosticSeverityInformation, "pending",
 			fmt.Sprintf("%d more requests wait for a decision about this file.", waiting-maxDiagnostics)))
 	}
+	if l := s.listAt(u); l != nil && open {
+		ds = append(ds, s.ofList(l)...)
+	}
 	if _, id, ok := s.stagedAt(u); ok && open && s.board.cards[id] == nil && !s.asking[id] {
 		if l := s.linkOf(u); l != nil && l.hub != nil {
 			ds = append(ds, s.diagnostic(id, 0, u, protocol.DiagnosticSeverityInformation, "unknown",
@@ -84,9 +87,9 @@ func (s *server) ofStaged(c *card) []protocol.Diagnostic {
 		ds := []protocol.Diagnostic{s.diagnostic(c.ID, 0, c.staged, protocol.DiagnosticSeverityInformation, string(c.State), text)}
 		return append(ds, s.mismatch(c, 0, c.staged)...)
 	}
-	text := fmt.Sprintf("%s asks: %s (%s).", asker(c), s.title(c), s.client.keys(s.settings.Gestures))
+	text := fmt.Sprintf("%s asks: %s (%s).", s.asker(c), titleOf(&c.Approval), s.client.keys(s.settings.Gestures))
 	ds := []protocol.Diagnostic{s.diagnostic(c.ID, 0, c.staged, protocol.DiagnosticSeverityInformation, "pending", text)}
-	for i, n := range c.Notes {
+	for i, n := range notesOf(c) {
 		if i == 5 {
 			break
 		}
@@ -96,7 +99,8 @@ func (s *server) ofStaged(c *card) []protocol.Diagnostic {
 		}
 		ds = append(ds, s.diagnostic(c.ID, 0, c.staged, severity, "note", visible(n.Text)))
 	}
-	return ds
+	ds = append(ds, s.ofRefusal(c)...)
+	return append(ds, s.ofHidden(c)...)
 }
 
 // ofTarget is what the file concerned says, at the place concerned.
@@ -104,7 +108,7 @@ func (s *server) ofTarget(c *card, u string) []protocol.Diagnostic {
 	if !c.pending() {
 		return s.mismatch(c, c.Line, u)
 	}
-	text := fmt.Sprintf("%s asks: %s (review, allow or deny by code action).", asker(c), s.title(c))
+	text := fmt.Sprintf("%s asks: %s (review, allow or deny by code action).", s.asker(c), titleOf(&c.Approval))
 	return []protocol.Diagnostic{s.diagnostic(c.ID, c.Line, u, protocol.DiagnosticSeverityInformation, "pending", text)}
 }
 

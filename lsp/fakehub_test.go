@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -36,6 +37,7 @@ type fakeHub struct {
 	refuse    error         // answer of Settle
 	hold      chan struct{} // Settle waits for it, if set
 	info      session.Info
+	entries   []hub.SessionEntry
 }
 
 func newFakeHub(t *testing.T, root string) *fakeHub {
@@ -209,18 +211,72 @@ func (h *fakeHub) Keep(_ context.Context, p hub.KeepParams) error {
 	return nil
 }
 
-func (h *fakeHub) Interrupt(context.Context) error {
+func (h *fakeHub) InterruptSession(_ context.Context, p hub.SessionParams) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.called("interrupt")
+	h.called("%s", strings.TrimSpace("interrupt "+p.Session))
 	return nil
 }
 
-func (h *fakeHub) NewSession(context.Context) (session.Info, error) {
+func (h *fakeHub) NewSessionWith(_ context.Context, p hub.NewSessionParams) (session.Info, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.called("newSession")
+	h.called("newSession%s", map[bool]string{true: " beside"}[p.Beside])
 	return session.Info{State: session.StateNone}, nil
+}
+
+func (h *fakeHub) SetMode(_ context.Context, p hub.ModeParams) (session.Info, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.called("%s", strings.TrimSpace("mode "+p.Mode+" "+p.Session))
+	if h.refuse != nil {
+		return session.Info{}, h.refuse
+	}
+	if h.info.Mode != "" { // an agent runs
+		h.info.Mode = p.Mode
+		h.events <- h.info
+	} else {
+		h.info.NextMode = p.Mode
+	}
+	return h.info, nil
+}
+
+func (h *fakeHub) Resume(_ context.Context, p hub.ResumeParams) (session.Info, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.called("%s", strings.TrimSpace("resume "+p.Session))
+	return h.info, h.refuse
+}
+
+func (h *fakeHub) Sessions(context.Context) ([]hub.SessionEntry, error) { return h.entries, nil }
+
+func (h *fakeHub) StopSession(_ context.Context, p hub.SessionParams) (session.Info, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.called("%s", strings.TrimSpace("stop "+p.Session))
+	return h.info, h.refuse
+}
+
+// Transcript is the transcript of session 1, kept in a file of the storage.
+func (h *fakeHub) Transcript(_ context.Context, p hub.SessionParams) (hub.Transcript, error) {
+	text, err := os.ReadFile(h.transcriptPath())
+	return hub.Transcript{Session: "1", Path: h.transcriptPath(), Text: string(text)}, err
+}
+
+func (h *fakeHub) transcriptPath() string { return filepath.Join(h.store.Dir(), "transcript.md") }
+
+// happens lets the transcript grow.
+func (h *fakeHub) happens(text string) {
+	h.t.Helper()
+	f, err := os.OpenFile(h.transcriptPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.WriteString(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.say(hub.TranscriptChange{Session: "1", Path: h.transcriptPath(), Added: text})
 }
 
 func (h *fakeHub) Status(context.Context) (hub.Status, error) {

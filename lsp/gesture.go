@@ -213,6 +213,9 @@ func (g *Gestures) Handle(now time.Time, ev Event) []Verdict {
 		g.changed(now, w)
 	case EventEdited:
 		g.arm(w, now, false)
+		if w.open {
+			g.dirty[w.uri] = w
+		}
 	case EventWillSave:
 		w.reason = ev.Reason
 	case EventClosed:

@@ -62,23 +62,7 @@ func (s *server) detailOf(ctx context.Context, c *card) (hub.Detail, error) {
 	ctx, cancel := context.WithTimeout(ctx, hoverTimeout)
 	defer cancel()
 	var d *detail
-	err := s.within(ctx, func() {
-		if d = s.details[c.ID]; d != nil || c.link.hub == nil {
-			return
-		}
-		d = &detail{ready: make(chan struct{})}
-		if !c.pending() || len(s.details) < 16 {
-			s.details[c.ID] = d
-		}
-		h, got := c.link.hub, d
-		s.work(func(ctx context.Context) {
-			got.text, got.err = h.Show(ctx, hub.IDParams{ID: c.ID})
-			close(got.ready)
-			if got.err != nil {
-				s.push(func() { delete(s.details, c.ID) })
-			}
-		})
-	})
+	err := s.within(ctx, func() { d = s.detail(c) })
 	if err != nil {
 		return hub.Detail{}, err
 	}
@@ -87,6 +71,13 @@ func (s *server) detailOf(ctx context.Context, c *card) (hub.Detail, error) {
 	}
 	select {
 	case <-d.ready:
+		if d.err != nil { // tried again the next time
+			s.push(func() {
+				if s.details[c.ID] == d {
+					delete(s.details, c.ID)
+				}
+			})
+		}
 		return d.text, d.err
 	case <-ctx.Done():
 		return hub.Detail{}, ctx.Err()

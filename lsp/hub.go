@@ -17,8 +17,13 @@ type Hub interface {
 	Show(ctx context.Context, p hub.IDParams) (hub.Detail, error)
 	Settle(ctx context.Context, p hub.SettleParams) (hub.Settled, error)
 	Keep(ctx context.Context, p hub.KeepParams) error
-	Interrupt(ctx context.Context) error
-	NewSession(ctx context.Context) (session.Info, error)
+	InterruptSession(ctx context.Context, p hub.SessionParams) error
+	NewSessionWith(ctx context.Context, p hub.NewSessionParams) (session.Info, error)
+	SetMode(ctx context.Context, p hub.ModeParams) (session.Info, error)
+	Resume(ctx context.Context, p hub.ResumeParams) (session.Info, error)
+	Sessions(ctx context.Context) ([]hub.SessionEntry, error)
+	StopSession(ctx context.Context, p hub.SessionParams) (session.Info, error)
+	Transcript(ctx context.Context, p hub.SessionParams) (hub.Transcript, error)
 	Status(ctx context.Context) (hub.Status, error)
 
 	// Events delivers what changes after the attach result, in order. Lost is

@@ -96,6 +96,9 @@ func (s *server) capabilities(c *client) protocol.ServerCapabilities {
 			WorkspaceFolders: &protocol.WorkspaceFoldersServerCapabilities{Supported: &yes, ChangeNotifications: protocol.Boolean(false)},
 		},
 	}
+	if c.virtual {
+		caps.Workspace.TextDocumentContent = &protocol.TextDocumentContentOptions{Schemes: []string{virtualScheme}}
+	}
 	if c.literal {
 		caps.CodeActionProvider = &protocol.CodeActionOptions{CodeActionKinds: codeActionKinds()}
 	}

@@ -118,10 +118,13 @@ func TestCapabilities(t *testing.T) {
 		"positionEncoding":"utf-8",
 		"textDocumentSync":{"openClose":true,"change":2,"willSave":true,"save":{"includeText":true}},
 		"hoverProvider":true,"codeLensProvider":{},
-		"codeActionProvider":{"codeActionKinds":["countersign.review","countersign.allow","countersign.allowForSession","countersign.deny",
-			"countersign.denyWithReason","countersign.prompt","countersign.send","countersign.interrupt"]},
-		"executeCommandProvider":{"commands":["countersign.allow","countersign.allowForSession","countersign.deny","countersign.denyWithReason",
-			"countersign.interrupt","countersign.newSession","countersign.pending","countersign.prompt","countersign.review","countersign.send","countersign.status"]},
+		"codeActionProvider":{"codeActionKinds":["countersign.review","countersign.allow","countersign.allowByRule","countersign.allowAll","countersign.allowForSession",
+			"countersign.answer","countersign.deny","countersign.denyAndStop","countersign.denyWithReason","countersign.denyWithEdits",
+			"countersign.prompt","countersign.ask","countersign.send","countersign.interrupt","countersign.session","countersign.mode"]},
+		"executeCommandProvider":{"commands":["countersign.allow","countersign.allowAll","countersign.allowForSession","countersign.answer","countersign.ask",
+			"countersign.deny","countersign.denyWithEdits","countersign.denyWithReason","countersign.interrupt","countersign.newSession",
+			"countersign.pending","countersign.prompt","countersign.resume","countersign.review","countersign.send","countersign.sessions",
+			"countersign.setMode","countersign.showSessions","countersign.status","countersign.stop","countersign.transcript"]},
 		"workspace":{"workspaceFolders":{"supported":true,"changeNotifications":false}}}}`)
 }
 
@@ -130,10 +133,14 @@ func TestClients(t *testing.T) {
 		{`{}`, "an editor", "", "saving allows, closing denies"},
 		{`{"clientInfo":{"name":"Neovim","version":"0.10.4"},"rootUri":"file:///w/a%20b"}`, "Neovim 0.10.4", "/w/a b", ":w allows, :bd denies"},
 		{`{"clientInfo":{"name":"helix","version":"25.07.1 (a1b2c3)"},"rootUri":null,"workspaceFolders":[]}`, "Helix 25.07.1", "", ":w allows, :bc denies"},
-		{`{"clientInfo":{"name":"Visual Studio Code","version":"1.106.3"},"workspaceFolders":[{"uri":"file:///one","name":"one"},{"uri":"file:///two","name":"two"}],"rootUri":"file:///three"}`,
-			"Visual Studio Code 1.106.3", "/one", "saving allows, closing denies"},
-		{`{"clientInfo":{"name":"Eglot","version":"1.17.30"},"rootPath":"/w","rootUri":""}`, "Eglot 1.17.30", "/w",
-			"saving a change allows, C-x k denies"},
+		{
+			`{"clientInfo":{"name":"Visual Studio Code","version":"1.106.3"},"workspaceFolders":[{"uri":"file:///one","name":"one"},{"uri":"file:///two","name":"two"}],"rootUri":"file:///three"}`,
+			"Visual Studio Code 1.106.3", "/one", "saving allows, closing denies",
+		},
+		{
+			`{"clientInfo":{"name":"Eglot","version":"1.17.30"},"rootPath":"/w","rootUri":""}`, "Eglot 1.17.30", "/w",
+			"saving a change allows, C-x k denies",
+		},
 		{`{"clientInfo":{"name":"x\u202ey","version":null}}`, "X<U+202E>y", "", "saving allows, closing denies"},
 		{`{"rootUri":"untitled:what"}`, "an editor", "", "saving allows, closing denies"},
 	} {

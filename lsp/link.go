@@ -24,8 +24,10 @@ type link struct {
 	root    string // absolute; empty for a link by storage until attached
 	byRoot  bool
 
-	hub        Hub // nil while not attached
-	info       session.Info
+	hub        Hub                     // nil while not attached
+	info       session.Info            // of the current session
+	sessions   map[string]session.Info // all that are known, by short name
+	asked      map[string]string       // by session: the mode that was asked for here
 	connecting bool
 	starting   bool // the attempt under way may start a hub
 	waiting    []func(Hub, error)
@@ -158,7 +160,8 @@ func (s *server) attempted(l *link, started bool, h Hub, res hub.AttachResult, e
 		l.told = false
 		s.showInfo("Countersign is connected to its hub again.")
 	}
-	l.hub, l.storage, l.root, l.info, l.attempts = h, res.Storage, res.Root, res.Session, 0
+	l.hub, l.storage, l.root, l.attempts = h, res.Storage, res.Root, 0
+	l.attached(res)
 	s.touched()
 	s.follow(l, h)
 	if !reflect.DeepEqual(l.sent, s.settings.Session) {
@@ -168,6 +171,7 @@ func (s *server) attempted(l *link, started bool, h Hub, res hub.AttachResult, e
 	s.release(l, h, nil)
 	s.progress()
 	s.recallReasons()
+	s.recallTalks(l)
 	waits := map[string]bool{}
 	for _, a := range res.Approvals {
 		waits[a.ID] = true
@@ -213,9 +217,9 @@ func (s *server) hubEvent(l *link, h Hub, ev hub.Event) {
 	case hub.Approval:
 		s.learn(l, ev)
 	case session.Info:
-		l.info = ev
-		s.touched()
-		s.progress()
+		s.sessionHeard(l, ev)
+	case hub.TranscriptChange:
+		s.transcriptChanged(l, ev)
 	case hub.Message:
 		s.hubMessage(ev)
 	case hub.Lost:
@@ -231,7 +235,7 @@ func (s *server) lost(l *link, h Hub, err error) {
 	}
 	_ = h.Close()
 	l.hub = nil
-	l.info = session.Info{}
+	l.gone()
 	s.touched()
 	s.progress()
 	if s.ended {

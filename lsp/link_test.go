@@ -207,12 +207,10 @@ func TestHubMessagesAreShown(t *testing.T) {
 // A front end that is going away does not leave a hub attached that it was
 // still connecting to.
 func TestTheEndWhileConnecting(t *testing.T) {
-
 	run(t, benchOptions{connect: func(b *bench, n int) (Hub, hub.AttachResult, error) {
 		time.Sleep(time.Second)
 		return b.hub, b.hub.attached(), nil
 	}}, func(t *testing.T, b *bench) {
-
 		b.end()
 		b.served <- nil
 	})

@@ -105,16 +105,18 @@ func (s *server) waitingWords(cs []*card) string {
 		c := cs[0]
 		how := "decide by code action"
 		switch {
+		case len(c.Hidden) > 0:
+			how = "hides text: review it"
 		case c.staged != "" && opensItself(c) && s.settings.Open != "manual" && s.client.showDocument:
 			how = s.client.keys(s.settings.Gestures)
-		case c.staged != "" && opensItself(c), shortened(c), utf8.RuneCountInString(s.title(c)) > maxNamed:
+		case c.staged != "" && opensItself(c), shortened(c), utf8.RuneCountInString(titleOf(&c.Approval)) > maxNamed:
 			how = "review by code action"
 		}
-		return fmt.Sprintf("%s asks: %s (%s)", asker(c), oneLine(s.title(c), maxNamed), how)
+		return fmt.Sprintf("%s asks: %s (%s)", s.asker(c), oneLine(titleOf(&c.Approval), maxNamed), how)
 	}
 	var names []string
 	for _, c := range cs[:min(3, len(cs))] {
-		names = append(names, oneLine(s.title(c), maxNamed/2))
+		names = append(names, oneLine(titleOf(&c.Approval), maxNamed/2))
 	}
 	if more := len(cs) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
@@ -128,19 +130,11 @@ func (s *server) settledWords(cs []*card) string {
 		return ""
 	}
 	last := cs[len(cs)-1]
-	said := fmt.Sprintf("%s: %s", oneLine(s.title(last), maxNamed), strings.TrimPrefix(ended(&last.Approval), "it was "))
+	said := fmt.Sprintf("%s: %s", oneLine(titleOf(&last.Approval), maxNamed), strings.TrimPrefix(ended(&last.Approval), "it was "))
 	if len(cs) == 1 {
 		return said
 	}
 	return fmt.Sprintf("%d requests were settled elsewhere, the last one %s", len(cs), said)
-}
-
-// asker names who asks.
-func asker(c *card) string {
-	if c.Agent != "" {
-		return "Subagent " + oneLine(c.Agent, 20)
-	}
-	return "The agent"
 }
 
 // maxNamed is the length, in characters, that a title may have in a message that
@@ -151,9 +145,7 @@ const maxNamed = 36
 // maxTitle is the length, in characters, that a title may have in a menu.
 const maxTitle = 60
 
-// title is a request in a few words, on one line, with nothing invisible.
-func (s *server) title(c *card) string { return titleOf(&c.Approval) }
-
+// titleOf is a request in a few words, on one line, with nothing invisible.
 func titleOf(a *hub.Approval) string {
 	t := a.Title
 	if t == "" {

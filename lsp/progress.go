@@ -9,71 +9,77 @@ import (
 	"go.uber.org/zap"
 
 	"countersign/session"
+	"countersign/session/hub"
 	"countersign/session/rpc"
 )
 
-// spin is the work-done progress of a running turn.
+// A spin is the work-done progress of a running turn.
 type spin struct {
-	turns   int    // begun so far
-	token   string // of the running turn; empty when none runs
+	token   string // empty when none runs
 	created bool   // the editor took the token, and begin was sent
 	message string // last sent
 }
 
-// progress follows the session: a turn that runs is work in progress, with a
+// progress follows the sessions: a turn that runs is work in progress, with a
 // few words on what the agent does, and a cancel button that interrupts it.
 func (s *server) progress() {
 	if !s.begun || s.ended || !s.client.progress {
 		return
 	}
-	l := s.links[""]
-	running := l != nil && l.hub != nil && (l.info.State == session.StateRunning || l.info.State == session.StateStarting)
-	p := &s.spin
-	switch {
-	case running && p.token == "":
-		p.turns++
-		p.token, p.created, p.message = fmt.Sprintf("countersign/turn/%d", p.turns), false, ""
-		token := p.token
-		s.work(func(ctx context.Context) {
-			err := s.conn.Call(ctx, "window/workDoneProgress/create",
-				&protocol.WorkDoneProgressCreateParams{Token: protocol.String(token)}, nil)
-			s.push(func() { s.progressCreated(token, err) })
-		})
-	case running && p.created:
-		if text := activity(l.info); text != p.message {
-			p.message = text
-			s.report(p.token, &protocol.WorkDoneProgressReport{Kind: "report", Message: &text})
+	sessions := map[string]session.Info{}
+	if l := s.links[""]; l != nil && l.hub != nil {
+		sessions = l.sessions
+	}
+	for name, p := range s.spins {
+		if !works(sessions[name]) {
+			if p.created {
+				s.report(p.token, &protocol.WorkDoneProgressEnd{Kind: "end"})
+			}
+			delete(s.spins, name)
 		}
-	case !running && p.token != "":
-		if p.created {
-			s.report(p.token, &protocol.WorkDoneProgressEnd{Kind: "end"})
+	}
+	for name, info := range sessions {
+		p := s.spins[name]
+		switch {
+		case !works(info):
+		case p == nil:
+			s.turns++
+			p = &spin{token: fmt.Sprintf("countersign/turn/%d", s.turns)}
+			s.spins[name] = p
+			s.work(func(ctx context.Context) {
+				err := s.conn.Call(ctx, "window/workDoneProgress/create",
+					&protocol.WorkDoneProgressCreateParams{Token: protocol.String(p.token)}, nil)
+				s.push(func() { s.progressCreated(name, p, err) })
+			})
+		case p.created:
+			if text := s.activity(info); text != p.message {
+				p.message = text
+				s.report(p.token, &protocol.WorkDoneProgressReport{Kind: "report", Message: &text})
+			}
 		}
-		p.token = ""
 	}
 }
 
 // progressCreated begins the progress once the editor has taken its token.
-func (s *server) progressCreated(token string, err error) {
-	p := &s.spin
+func (s *server) progressCreated(name string, p *spin, err error) {
 	if err != nil {
 		s.log.Info("no progress", zap.Error(err))
-		return // p.token stays, so that this turn is not asked for again
+		return // the spin stays, so that this turn is not asked for again
 	}
 	cancellable := true
 	begin := &protocol.WorkDoneProgressBegin{Kind: "begin", Title: "Countersign", Cancellable: &cancellable}
-	if p.token != token { // the turn has ended meanwhile
-		s.report(token, begin)
-		s.report(token, &protocol.WorkDoneProgressEnd{Kind: "end"})
+	if s.spins[name] != p { // the turn has ended meanwhile
+		s.report(p.token, begin)
+		s.report(p.token, &protocol.WorkDoneProgressEnd{Kind: "end"})
 		return
 	}
 	if l := s.links[""]; l != nil {
-		p.message = activity(l.info)
+		p.message = s.activity(l.sessions[name])
 	}
-	begin.Message = &p.message
 	text := p.message
 	begin.Message = &text
 	p.created = true
-	s.report(token, begin)
+	s.report(p.token, begin)
 }
 
 func (s *server) report(token string, value any) {
@@ -85,7 +91,7 @@ func (s *server) report(token string, value any) {
 }
 
 // activity is what a session does, in a few words.
-func activity(info session.Info) string {
+func (s *server) activity(info session.Info) string {
 	text := info.Activity
 	if text == "" {
 		text = "the agent works"
@@ -96,28 +102,33 @@ func activity(info session.Info) string {
 	if info.Pending > 0 {
 		text = fmt.Sprintf("%d waiting; %s", info.Pending, text)
 	}
-	if info.Mode != "" {
-		text += " (" + info.Mode + ")"
+	if s.several() && info.Name != "" {
+		text = "session " + info.Name + ": " + text
+	}
+	if mode := modeOf(info); mode != "" {
+		text += " (" + mode + ")"
 	}
 	return oneLine(text, 80)
 }
 
-// progressCancelled: the person pressed the cancel button of the turn.
+// progressCancelled: the person pressed the cancel button of a turn.
 func (s *server) progressCancelled(p progressCancelParams) {
 	var token string
-	if read(p.Token, &token) != nil || token == "" || token != s.spin.token {
+	if read(p.Token, &token) != nil || token == "" {
 		return
 	}
 	l := s.links[""]
-	if l == nil || l.hub == nil {
-		return
+	for name, p := range s.spins {
+		if p.token != token || l == nil || l.hub == nil {
+			continue
+		}
+		s.need(l, func(ctx context.Context, h Hub, err error) {
+			if err == nil {
+				err = h.InterruptSession(ctx, hub.SessionParams{Session: name})
+			}
+			if err != nil {
+				s.push(func() { s.showError("Countersign: the turn was not interrupted: %s", sentence(err)) })
+			}
+		})
 	}
-	s.need(l, func(ctx context.Context, h Hub, err error) {
-		if err == nil {
-			err = h.Interrupt(ctx)
-		}
-		if err != nil {
-			s.push(func() { s.showError("Countersign: the turn was not interrupted: %s", sentence(err)) })
-		}
-	})
 }

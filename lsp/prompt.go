@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"go.lsp.dev/protocol"
-	"go.uber.org/zap"
+	"time"
 
 	"countersign/session"
 	"countersign/session/hub"
-	"countersign/staging"
 )
 
 // The prompt document is where a person writes to the agent: saving it sends
@@ -52,9 +48,25 @@ type prompts map[string]*promptDoc
 
 type promptDoc struct {
 	link    *link
+	talk    *talk  // the session that it goes to, where this is the document of a session
 	sent    string // what was sent last
 	same    bool   // the document was not changed since that save
 	sending bool
+
+	version int32     // of the document whose prompt was sent
+	closeAt time.Time // when it is closed, if it is to be
+	closing bool      // the editor is closing it
+	// closeSince is when it was asked to; after what waits for it.
+	closeSince time.Time
+	after      []func()
+}
+
+// draft is the prompt that a text of the document holds.
+func (d *promptDoc) draft(text string) string {
+	if d.talk != nil {
+		return promptText(d.talk.below(text))
+	}
+	return promptText(text)
 }
 
 // promptAt is the prompt document at a URI, if it is one.
@@ -64,15 +76,18 @@ func (s *server) promptAt(uri string) *promptDoc {
 	}
 	for _, l := range s.links {
 		if l.storage != "" && uri == promptURI(l.storage) {
-			d := &promptDoc{link: l}
-			if s.prompts == nil {
-				s.prompts = prompts{}
-			}
-			s.prompts[uri] = d
-			return d
+			return s.newPrompt(uri, &promptDoc{link: l})
 		}
 	}
 	return nil
+}
+
+func (s *server) newPrompt(uri string, d *promptDoc) *promptDoc {
+	if s.prompts == nil {
+		s.prompts = prompts{}
+	}
+	s.prompts[uri] = d
+	return d
 }
 
 func (s *server) promptChanged(uri string) {
@@ -80,7 +95,7 @@ func (s *server) promptChanged(uri string) {
 	if d == nil {
 		return
 	}
-	if doc, ok := s.documents.Get(uri); ok && promptText(doc.Text.String()) != d.sent {
+	if doc, ok := s.documents.Get(uri); ok && d.draft(doc.Text.String()) != d.sent {
 		d.same = false
 	}
 }
@@ -92,7 +107,11 @@ func (s *server) promptSaved(uri, text string, reason SaveReason) {
 	if d == nil {
 		return
 	}
-	text = promptText(text)
+	if d.talk != nil && !d.talk.marked(text) {
+		s.showWarning("Nothing was sent: the line below which a prompt is written is gone. Open the session's document again.")
+		return
+	}
+	text = d.draft(text)
 	switch {
 	case text == "":
 		return
@@ -123,107 +142,136 @@ func (s *server) sendPrompt(uri string, d *promptDoc, text string, done func(ses
 	if doc, ok := s.documents.Get(uri); ok {
 		version = doc.Version
 	}
-	set := s.settings.Session
+	set, to := s.settings.Session, ""
+	if d.talk != nil {
+		to = d.talk.session
+	}
 	s.need(d.link, func(ctx context.Context, h Hub, err error) {
 		var info session.Info
 		if err == nil {
-			info, err = h.Send(ctx, hub.SendParams{Text: text, Env: os.Environ(), Settings: &set})
+			info, err = h.Send(ctx, hub.SendParams{Text: text, Session: to, Env: os.Environ(), Settings: &set})
 		}
 		s.push(func() {
 			d.sending = false
 			if err != nil {
 				d.sent, d.same = "", false
 			} else {
-				d.link.info = info
-				s.touched()
-				s.progress()
+				s.sessionHeard(d.link, info)
 				s.showInfo("Sent to the agent.")
-				s.emptyPrompt(uri, d, version)
+				s.endPrompt(uri, d, version)
 			}
 			done(info, err)
 		})
 	})
 }
 
-// emptyPrompt empties the document of a prompt that was sent, unless the person
-// has written on meanwhile.
-func (s *server) emptyPrompt(uri string, d *promptDoc, version int32) {
-	doc, open := s.documents.Get(uri)
-	if !open {
-		s.resetPrompt(uri)
-		return
-	}
-	if !d.same || doc.Version != version || !s.client.applyEdit {
-		return
-	}
-	edit := replaceAll(doc, promptHint, s.client.versioned, s.documents.Encoding())
-	s.gesture(Event{Kind: EventEdited, URI: uri})
-	s.work(func(ctx context.Context) {
-		var res protocol.ApplyWorkspaceEditResult
-		label := "Countersign: the prompt was sent"
-		err := s.conn.Call(ctx, "workspace/applyEdit", &protocol.ApplyWorkspaceEditParams{Label: &label, Edit: edit}, &res)
-		if err != nil || !res.Applied {
-			s.log.Info("the prompt document was not emptied", zap.Error(err))
-		}
-	})
-}
-
-// resetPrompt empties the prompt on disk, if it holds nothing but what was sent.
-func (s *server) resetPrompt(uri string) {
-	d := s.prompts[uri]
-	if d == nil || d.sent == "" || d.sending {
-		return
-	}
-	path := pathOf(uri)
-	text, err := readPrivate(path)
-	if err != nil || promptText(text) != d.sent {
-		return
-	}
-	if err := writePrivate(path, promptHint); err != nil {
-		s.log.Warn("the prompt was not emptied", zap.Error(err))
-	}
-}
-
-func (s *server) promptClosed(uri string) {
-	if s.prompts[uri] != nil {
-		s.resetPrompt(uri)
-	}
-}
-
-// tidyPrompts empties at the end what was sent: editors quit without closing.
-func (s *server) tidyPrompts() {
-	for uri := range s.prompts {
-		s.resetPrompt(uri)
-	}
-}
-
 // promptCommand opens the prompt document.
 func (s *server) promptCommand(ctx context.Context, _ *snapshot, _ arguments) (any, error) {
+	return s.openPrompt(ctx, "")
+}
+
+// openPrompt opens the prompt document, with something added to what it says.
+func (s *server) openPrompt(ctx context.Context, more string) (any, error) {
 	var uri string
 	err := s.call(ctx, s.root(), func(context.Context, Hub) error { return nil }, func(err error) {
 		if err != nil {
 			return
 		}
-		l := s.rootLink()
-		uri = promptURI(l.storage)
-		if uri == "" {
+		if uri = promptURI(s.rootLink().storage); uri == "" {
 			return
 		}
 		s.touched()
-		_, open := s.documents.Get(uri)
-		if !open {
-			s.resetPrompt(uri)
-			if e := createPrivate(pathOf(uri), promptHint); e != nil {
-				s.showError("The prompt document cannot be made: %s", sentence(e))
-				return
-			}
+		if d := s.promptAt(uri); d != nil && d.closing {
+			d.after = append(d.after, func() { s.bringPrompt(uri, more) })
+			return
 		}
-		s.bring(uri, 2, "the prompt document")
+		s.bringPrompt(uri, more)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return marshal(map[string]string{"uri": uri})
+}
+
+// bringPrompt shows the prompt document.
+func (s *server) bringPrompt(uri, more string) {
+	doc, open := s.documents.Get(uri)
+	d := s.promptAt(uri)
+	if d != nil {
+		d.closeAt = time.Time{}
+	}
+	if !open {
+		s.resetPrompt(uri)
+	}
+	// An open document may have lost its file: it was deleted to close it.
+	if err := createPrivate(pathOf(uri), promptHint); err != nil {
+		s.showError("The prompt document cannot be made: %s", sentence(err))
+		return
+	}
+	if open {
+		was := doc.Text.String()
+		if d != nil && d.same { // sent, and still there
+			was = promptHint
+		}
+		s.changePrompt(uri, doc, joined(was, more))
+		return
+	}
+	if more == "" {
+		s.bring(uri, 2, "the prompt document")
+		return
+	}
+	text, err := readPrivate(pathOf(uri))
+	if err == nil {
+		text = joined(text, more)
+		err = writePrivate(pathOf(uri), text)
+	}
+	if err != nil {
+		s.showError("The prompt document cannot be written: %s", sentence(err))
+	}
+	s.bring(uri, lastLine(text), "the prompt document")
+}
+
+// changePrompt gives an open prompt document another text, and shows it.
+func (s *server) changePrompt(uri string, doc Document, text string) {
+	const what = "the prompt document"
+	was := doc.Text.String()
+	switch {
+	case text == was:
+		s.bring(uri, lastLine(was), what)
+		return
+	case !s.client.applyEdit:
+		s.bring(uri, 2, what)
+		return
+	}
+	edit := replaceAll(doc, text, s.client.versioned, s.documents.Encoding())
+	s.gesture(Event{Kind: EventEdited, URI: uri})
+	s.work(func(ctx context.Context) {
+		err := s.applyEdit(ctx, "Countersign: prompt", edit)
+		s.push(func() {
+			if err != nil {
+				s.showError("The prompt document was not changed: %s", sentence(err))
+			}
+			s.bringLine(uri, lastLine(text), what)
+		})
+	})
+}
+
+// joined is a text with more at its end, a blank line between them, and a line
+// to write on.
+func joined(text, more string) string {
+	if more == "" {
+		return text
+	}
+	text = strings.TrimRight(text, "\n")
+	if text != "" {
+		text += "\n\n"
+	}
+	return text + strings.TrimRight(more, "\n") + "\n\n"
+}
+
+// lastLine is the number of the last line, where one writes on.
+func lastLine(text string) uint32 {
+	return uint32(strings.Count(strings.TrimSuffix(text, "\n"), "\n"))
 }
 
 // sendCommand sends a text; without one, what the prompt document says.
@@ -234,19 +282,15 @@ func (s *server) sendCommand(ctx context.Context, sn *snapshot, a arguments) (an
 			return nil, errors.New("there is nothing to send: \"text\" is empty")
 		}
 		return s.sessionCall(ctx, func(ctx context.Context, h Hub) (session.Info, error) {
-			return h.Send(ctx, hub.SendParams{Text: a.text, Env: os.Environ(), Settings: &sn.settings.Session})
+			return h.Send(ctx, hub.SendParams{Text: a.text, Session: a.session, Env: os.Environ(), Settings: &sn.settings.Session})
 		})
 	}
-	if sn.prompt == "" {
+	from := sn.prompt
+	if a.uri != "" {
+		from = canonical(a.uri)
+	}
+	if _, talk := sn.talks[from]; from == "" || from != sn.prompt && !talk {
 		return nil, errors.New("there is nothing to send: no \"text\", and no prompt document yet")
-	}
-	if doc, open := sn.texts[sn.prompt]; open {
-		text = promptText(doc.String())
-	} else if onDisk, err := readPrivate(pathOf(sn.prompt)); err == nil {
-		text = promptText(onDisk)
-	}
-	if text == "" {
-		return nil, errors.New("there is nothing to send: the prompt document is empty")
 	}
 	type result struct {
 		info session.Info
@@ -254,12 +298,21 @@ func (s *server) sendCommand(ctx context.Context, sn *snapshot, a arguments) (an
 	}
 	done := make(chan result, 1)
 	s.push(func() {
-		d := s.promptAt(sn.prompt)
+		d := s.promptAt(from)
 		if d == nil {
 			done <- result{err: errors.New("there is no prompt document any more")}
 			return
 		}
-		s.sendPrompt(sn.prompt, d, text, func(info session.Info, err error) { done <- result{info, err} })
+		if doc, open := s.documents.Get(from); open {
+			text = d.draft(doc.Text.String())
+		} else if onDisk, err := readPrivate(pathOf(from)); err == nil {
+			text = d.draft(onDisk)
+		}
+		if text == "" {
+			done <- result{err: errors.New("the prompt document is empty")}
+			return
+		}
+		s.sendPrompt(from, d, text, func(info session.Info, err error) { done <- result{info, err} })
 	})
 	select {
 	case r := <-done:
@@ -272,40 +325,4 @@ func (s *server) sendCommand(ctx context.Context, sn *snapshot, a arguments) (an
 	case <-s.ctx.Done():
 		return nil, s.ctx.Err()
 	}
-}
-
-// maxPrivate bounds what is read of a prompt or a reason.
-const maxPrivate = 4 << 20
-
-// readPrivate reads a file of ours.
-func readPrivate(path string) (string, error) {
-	f, err := staging.OpenPrivate(path, os.O_RDONLY)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, maxPrivate))
-	return string(raw), err
-}
-
-// writePrivate replaces the content of a file of ours.
-func writePrivate(path, text string) error {
-	f, err := staging.OpenPrivate(path, os.O_WRONLY|os.O_CREATE)
-	if err != nil {
-		return err
-	}
-	err = f.Truncate(0)
-	if err == nil {
-		_, err = f.WriteString(text)
-	}
-	return errors.Join(err, f.Close())
-}
-
-// createPrivate makes a file of ours with that text where there is none, or an
-// empty one.
-func createPrivate(path, text string) error {
-	if old, err := readPrivate(path); err == nil && old != "" {
-		return nil
-	}
-	return writePrivate(path, text)
 }

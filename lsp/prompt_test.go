@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 func (b *bench) promptDoc() string {
@@ -48,13 +50,7 @@ func TestASavedPromptIsSent(t *testing.T) {
 			t.Error("no environment or settings with the prompt")
 		}
 		contains(t, "messages", b.messages(), "3 Sent to the agent.")
-		edits := b.sent("workspace/applyEdit")
-		if len(edits) != 1 {
-			t.Fatalf("edits: %v", edits)
-		}
-		sameJSON(t, "edit", edits[0], `{"label":"Countersign: the prompt was sent","edit":{"documentChanges":[{"textDocument":{"uri":"`+uri+`","version":null},
-			"edits":[{"range":{"start":{"line":0,"character":0},"end":{"line":5,"character":0}},"newText":`+quoteJSON(promptHint)+`}]}]}}`)
-		// A second save before the edit arrives, as of an impatient finger.
+		// A second save, as of an impatient finger.
 		b.save(uri)
 		if got := b.prompts(); len(got) != 1 {
 			t.Errorf("sent: %q", got)
@@ -71,6 +67,86 @@ func TestASavedPromptIsSent(t *testing.T) {
 		if text, _ := readPrivate(pathOf(uri)); text != promptHint {
 			t.Errorf("on disk: %q", text)
 		}
+	})
+}
+
+// Where an editor closes what is deleted, the prompt goes so once nobody types;
+// an emptied document would be an unsaved one.
+func TestASentPromptIsClosed(t *testing.T) {
+	run(t, benchOptions{}, func(t *testing.T, b *bench) {
+		uri := b.promptDoc()
+		b.edit(uri, "do it")
+		b.save(uri)
+		if n := len(b.sent("workspace/applyEdit")); n != 0 {
+			t.Fatalf("closed at once: keys may be under way")
+		}
+		b.wait(time.Second)
+		other := fileURI(b.dir + "/other.go")
+		b.openWith(other, "")
+		b.edit(other, "x") // the person types elsewhere
+		b.wait(time.Second)
+		if n := len(b.sent("workspace/applyEdit")); n != 0 {
+			t.Fatalf("closed while the person types")
+		}
+		b.answer["workspace/applyEdit"] = func(string) string {
+			_ = os.Remove(pathOf(uri))
+			_ = b.conn.Notify("textDocument/didClose", jsontext.Value(`{"textDocument":{"uri":"`+uri+`"}}`))
+			return `{"applied":true}`
+		}
+		b.wait(time.Second)
+		edits := b.sent("workspace/applyEdit")
+		if len(edits) != 1 {
+			t.Fatalf("edits: %v", edits)
+		}
+		sameJSON(t, "edit", edits[0], `{"label":"Countersign: the prompt was sent","edit":{"documentChanges":[{"kind":"delete","uri":"`+uri+`","options":{"ignoreIfNotExists":true}}]}}`)
+		// The next one begins with an empty document.
+		b.promptDoc()
+		if b.texts[uri] != promptHint {
+			t.Errorf("the next prompt begins with %q", b.texts[uri])
+		}
+		b.wait(time.Minute)
+		if n := len(b.sent("workspace/applyEdit")); n != 1 {
+			t.Errorf("%d edits", n)
+		}
+	})
+}
+
+// What was written after the save keeps the document open.
+func TestAPromptThatGoesOnStaysOpen(t *testing.T) {
+	run(t, benchOptions{}, func(t *testing.T, b *bench) {
+		uri := b.promptDoc()
+		b.edit(uri, "do it")
+		b.save(uri)
+		b.edit(uri, "do it\nand that")
+		b.wait(time.Minute)
+		if n := len(b.sent("workspace/applyEdit")); n != 0 {
+			t.Errorf("%d edits", n)
+		}
+		b.save(uri)
+		if got := b.prompts(); len(got) != 2 || got[1] != "do it\nand that" {
+			t.Errorf("sent: %q", got)
+		}
+	})
+}
+
+// helix is enough of what Helix says of itself.
+const helix = `"clientInfo":{"name":"helix","version":"25.01.1"},"capabilities":{
+	"general":{"positionEncodings":["utf-8","utf-16"]},"window":{"workDoneProgress":true},
+	"workspace":{"applyEdit":true,"workspaceEdit":{"documentChanges":true,"resourceOperations":["create","rename","delete"]}},
+	"textDocument":{"codeAction":{"codeActionLiteralSupport":{"codeActionKind":{"valueSet":["quickfix"]}}}}}`
+
+// Elsewhere it is emptied.
+func TestASentPromptIsEmptied(t *testing.T) {
+	run(t, benchOptions{client: helix}, func(t *testing.T, b *bench) {
+		uri := b.promptDoc()
+		b.edit(uri, promptHint+"Make it\nwork.\n\n")
+		b.save(uri)
+		edits := b.sent("workspace/applyEdit")
+		if len(edits) != 1 {
+			t.Fatalf("edits: %v", edits)
+		}
+		sameJSON(t, "edit", edits[0], `{"label":"Countersign: the prompt was sent","edit":{"documentChanges":[{"textDocument":{"uri":"`+uri+`","version":null},
+			"edits":[{"range":{"start":{"line":0,"character":0},"end":{"line":5,"character":0}},"newText":`+quoteJSON(promptHint)+`}]}]}}`)
 	})
 }
 

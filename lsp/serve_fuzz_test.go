@@ -53,19 +53,40 @@ func (h *witnessHub) Configure(context.Context, session.Settings) error { return
 func (h *witnessHub) Send(_ context.Context, p hub.SendParams) (session.Info, error) {
 	return session.Info{}, h.act("send %q", p.Text)
 }
+
 func (h *witnessHub) Show(_ context.Context, p hub.IDParams) (hub.Detail, error) {
 	if p.ID != h.at.Approvals[0].ID {
 		return hub.Detail{}, &hub.Error{Code: hub.CodeUnknown, Message: "unknown"}
 	}
 	return hub.Detail{Approval: h.at.Approvals[0], Original: "a\n", Text: "b\n"}, nil
 }
+
 func (h *witnessHub) Settle(_ context.Context, p hub.SettleParams) (hub.Settled, error) {
 	return hub.Settled{}, h.act("settle %+v", p)
 }
 func (h *witnessHub) Keep(context.Context, hub.KeepParams) error { return nil }
-func (h *witnessHub) Interrupt(context.Context) error            { return h.act("interrupt") }
-func (h *witnessHub) NewSession(context.Context) (session.Info, error) {
+func (h *witnessHub) InterruptSession(context.Context, hub.SessionParams) error {
+	return h.act("interrupt")
+}
+
+func (h *witnessHub) NewSessionWith(context.Context, hub.NewSessionParams) (session.Info, error) {
 	return session.Info{}, h.act("new session")
+}
+
+func (h *witnessHub) SetMode(_ context.Context, p hub.ModeParams) (session.Info, error) {
+	return session.Info{}, h.act("mode %s", p.Mode)
+}
+
+func (h *witnessHub) Resume(context.Context, hub.ResumeParams) (session.Info, error) {
+	return session.Info{}, h.act("resume")
+}
+
+func (h *witnessHub) StopSession(context.Context, hub.SessionParams) (session.Info, error) {
+	return session.Info{}, h.act("stop")
+}
+func (h *witnessHub) Sessions(context.Context) ([]hub.SessionEntry, error) { return nil, nil }
+func (h *witnessHub) Transcript(context.Context, hub.SessionParams) (hub.Transcript, error) {
+	return hub.Transcript{}, &hub.Error{Code: hub.CodeSession, Message: "none"}
 }
 func (h *witnessHub) Status(context.Context) (hub.Status, error) { return hub.Status{}, nil }
 func (h *witnessHub) Events() <-chan hub.Event                   { return h.events }

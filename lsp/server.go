@@ -243,6 +243,8 @@ func (s *server) Request(method string, params jsontext.Value) func(context.Cont
 		return answer(s, params, s.codeLenses)
 	case "textDocument/hover":
 		return answer(s, params, s.hover)
+	case "workspace/textDocumentContent":
+		return answer(s, params, s.textDocumentContent)
 	case "workspace/executeCommand":
 		return answer(s, params, s.executeCommand)
 	}

@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"go.lsp.dev/protocol"
@@ -16,7 +15,7 @@ import (
 // and the person is not typing: keys that are under way would land in it.
 func (s *server) openNext() {
 	s.openAt = time.Time{}
-	if !s.begun || !s.client.showDocument || s.settings.Open == "manual" {
+	if !s.begun || !s.client.showDocument || s.settings.Open == "manual" || s.promptsClosing() {
 		return
 	}
 	now := s.clock()
@@ -30,7 +29,7 @@ func (s *server) openNext() {
 	}
 	// Helix goes there either way. Asked not to, it opens one more split for
 	// every proposal, and closing the document leaves the split.
-	s.showDocument(u, s.client.is("helix"), s.lineOf(u), nil)
+	s.showDocument(u, s.client.is("helix"), lineWithin(u, s.lineOf(u)), nil)
 }
 
 // lineOf is the line at which a staged document is best shown.
@@ -43,13 +42,13 @@ func (s *server) lineOf(u string) uint32 {
 	return 0
 }
 
-// showDocument asks the editor to show a document. failed, if given, runs on the
+// showDocument asks the editor to show a document at a line that it has. failed, if given, runs on the
 // loop when it did not.
 func (s *server) showDocument(u string, focus bool, line uint32, failed func()) {
 	s.gesture(Event{Kind: EventShown, URI: u})
 	p := &protocol.ShowDocumentParams{URI: uri.URI(u), TakeFocus: &focus}
 	s.work(func(ctx context.Context) {
-		if line := lineWithin(u, line); line > 0 {
+		if line > 0 {
 			at := protocol.Position{Line: line}
 			p.Selection = &protocol.Range{Start: at, End: at}
 		}
@@ -75,7 +74,7 @@ func lineWithin(u string, line uint32) uint32 {
 	if err != nil {
 		return 0
 	}
-	return min(line, uint32(strings.Count(strings.TrimSuffix(text, "\n"), "\n")))
+	return min(line, lastLine(text))
 }
 
 // review shows an approval's document because a person asked for it. By its
@@ -90,6 +89,16 @@ func (s *server) review(c *card) {
 
 // bring shows a document by the best way that the editor has.
 func (s *server) bring(u string, line uint32, what string) {
+	if doc, open := s.documents.Get(u); open {
+		line = min(line, lastLine(doc.Text.String()))
+	} else {
+		line = lineWithin(u, line)
+	}
+	s.bringLine(u, line, what)
+}
+
+// bringLine is bring at a line that the document has.
+func (s *server) bringLine(u string, line uint32, what string) {
 	switch {
 	case s.client.showDocument:
 		s.showDocument(u, true, line, func() { s.nameFile(u, what) })
@@ -137,8 +146,11 @@ func (s *server) editVirtually(u, what string) {
 // no version: some editors drop an edit of a version that they have moved on
 // from and say that they applied it.
 func replaceAll(doc Document, text string, versioned bool, enc protocol.PositionEncodingKind) protocol.WorkspaceEdit {
-	u := uri.URI(doc.URI)
-	edit := protocol.TextEdit{Range: doc.Text.Range(0, doc.Text.Len(), enc), NewText: text}
+	return replaceRange(doc, 0, doc.Text.Len(), text, versioned, enc)
+}
+
+func workspaceEdit(of string, edit protocol.TextEdit, versioned bool) protocol.WorkspaceEdit {
+	u := uri.URI(of)
 	if !versioned {
 		return protocol.WorkspaceEdit{Changes: map[uri.URI][]protocol.TextEdit{u: {edit}}}
 	}
@@ -151,7 +163,7 @@ func replaceAll(doc Document, text string, versioned bool, enc protocol.Position
 
 // reviewInWords shows a request of which no document can be made.
 func (s *server) reviewInWords(c *card) {
-	text := asker(c) + " asks: " + visible(c.Title)
+	text := s.asker(c) + " asks: " + visible(c.Title)
 	if c.Summary != "" && c.Summary != c.Title {
 		text += "\n" + visible(c.Summary)
 	}
@@ -174,10 +186,7 @@ func (s *server) closeSettled(c *card) {
 	if saved, ok := s.saved[c.staged]; !ok || saved != doc.Text.String() || !s.gestures.SafeToOpen(s.clock()) {
 		return
 	}
-	yes := true
-	edit := protocol.WorkspaceEdit{DocumentChanges: []protocol.DocumentChange{
-		&protocol.DeleteFile{Kind: "delete", URI: uri.URI(c.staged), Options: &protocol.DeleteFileOptions{IgnoreIfNotExists: &yes}},
-	}}
+	edit := deleteFile(c.staged)
 	s.work(func(ctx context.Context) {
 		var res protocol.ApplyWorkspaceEditResult
 		err := s.conn.Call(ctx, "workspace/applyEdit", &protocol.ApplyWorkspaceEditParams{Edit: edit}, &res)

@@ -24,20 +24,29 @@ type state struct {
 	board     *board
 	prints    map[string]staging.Print // by staged URI: the file at the last save seen
 
-	links   map[string]*link // by storage asked for; "" is the hub of the root
-	ours    map[string]bool  // ids that this front end is deciding: no need to announce how they end
-	openAt  time.Time        // when the next document may be opened, if there is one
-	tell    announcer
-	prompts prompts
-	reasons map[string]string // URI of a reason document → approval id
-	views   map[string]string // URI of a view → approval id
-	details map[string]*detail
-	spin    spin
-	located map[string]located    // by staged URI, of open documents
-	saved   map[string]string     // by staged URI: the text as it was last opened or saved
-	why     map[string]SaveReason // by URI: reason of a will-save whose save has not come
-	lastNow time.Time
-	arrived time.Time // when the editor's message in work was read; zero outside of one
+	links     map[string]*link // by storage asked for; "" is the hub of the root
+	ours      map[string]bool  // ids that this front end is deciding: no need to announce how they end
+	openAt    time.Time        // when the next document may be opened, if there is one
+	closeAt   time.Time        // when a prompt that was sent may be closed
+	feedAt    time.Time        // when a session's document gets its news
+	refreshAt time.Time        // when a virtual one is to be read again
+	tell      announcer
+	prompts   prompts
+	reasons   map[string]string // URI of a reason document → approval id
+	views     map[string]string // URI of a view → approval id
+	lists     map[string]*list  // by id
+	talks     map[string]*talk  // by URI
+	// shownTalks are the virtual documents that the editor has asked for, by session.
+	shownTalks map[string]*refresh
+	details    map[string]*detail
+	refused    map[string]refusal    // by staged URI: why the last decision was not taken
+	spins      map[string]*spin      // by session
+	turns      int                   // begun so far
+	located    map[string]located    // by staged URI, of open documents
+	saved      map[string]string     // by staged URI: the text as it was last opened or saved
+	why        map[string]SaveReason // by URI: reason of a will-save whose save has not come
+	lastNow    time.Time
+	arrived    time.Time // when the editor's message in work was read; zero outside of one
 
 	asking     map[string]bool   // ids that a hub is being asked about
 	refreshing bool              // a code lens refresh is under way
@@ -61,7 +70,10 @@ func newState(now func() time.Time) state {
 		ours:      map[string]bool{},
 		reasons:   map[string]string{},
 		views:     map[string]string{},
+		lists:     map[string]*list{},
 		details:   map[string]*detail{},
+		spins:     map[string]*spin{},
+		refused:   map[string]refusal{},
 		located:   map[string]located{},
 		saved:     map[string]string{},
 		asking:    map[string]bool{},
@@ -81,10 +93,13 @@ type snapshot struct {
 	cards    map[string]*card
 	pending  []*card
 	byURI    map[string][]*card
-	texts    map[string]*Text // open documents
-	session  session.Info
+	texts    map[string]*Text  // open documents
+	session  session.Info      // the current one
+	sessions []session.Info    // all that are open, the current one first
+	several  bool              // it has to be said whose a request is
 	storage  string            // of the hub of the root; empty while there is none
 	reasons  map[string]string // reason documents: URI → approval id
+	talks    map[string]string // documents of sessions: URI → session
 	prompt   string            // URI of the prompt document; empty while there is no hub
 }
 
@@ -99,12 +114,17 @@ func (s *server) snapshot() *snapshot {
 			byURI:    maps.Clone(s.board.byURI),
 			texts:    map[string]*Text{},
 			reasons:  maps.Clone(s.reasons),
+			several:  s.several(),
+			talks:    map[string]string{},
+		}
+		for u, t := range s.talks {
+			sn.talks[u] = t.session
 		}
 		for _, d := range s.documents.All() {
 			sn.texts[d.URI] = d.Text
 		}
 		if l := s.links[""]; l != nil {
-			sn.session = l.info
+			sn.session, sn.sessions = l.info, l.all()
 			if l.storage != "" {
 				sn.storage, sn.prompt = l.storage, promptURI(l.storage)
 			}
@@ -132,7 +152,9 @@ func (s *server) rest() {
 	if s.ended {
 		return
 	}
+	s.closeAt = s.closePrompts()
 	s.openNext()
+	s.feedAt, s.refreshAt = s.feedTalks(), s.refreshTalks()
 	s.announce()
 	s.publish()
 	s.refreshLenses()
@@ -143,7 +165,7 @@ func (s *server) rest() {
 func (s *server) setTimer() {
 	var at time.Time
 	gestureAt, _ := s.gestures.Deadline()
-	for _, t := range []time.Time{gestureAt, s.tell.next, s.openAt} {
+	for _, t := range []time.Time{gestureAt, s.tell.next, s.openAt, s.closeAt, s.feedAt, s.refreshAt} {
 		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
 			at = t
 		}
@@ -181,4 +203,5 @@ func (s *server) end() {
 		s.timer.Stop()
 	}
 	s.tidyPrompts()
+	s.tidyTalks()
 }

@@ -60,6 +60,15 @@ func (s *server) stagedAt(uri string) (storage, id string, ok bool) {
 // located is where a staged document lies.
 type located struct{ storage, id string }
 
+// idAt is the id that the gestures know a document by: its approval's, or its
+// list's; empty for every other document.
+func (s *server) idAt(uri string) string {
+	if _, id, ok := s.stagedAt(uri); ok {
+		return id
+	}
+	return s.listID(uri)
+}
+
 // linkOf is the link to the hub that owns a document: of its storage when it
 // lies in one, otherwise of the workspace root. It may be nil.
 func (s *server) linkOf(uri string) *link {
@@ -118,6 +127,9 @@ func (s *server) didOpen(p didOpenParams) {
 	s.lensStale = true
 	s.reach(uri)
 	_, id, staged := s.stagedAt(uri)
+	if !staged {
+		id = s.listID(uri)
+	}
 	if staged {
 		s.saved[uri] = p.TextDocument.Text
 		if l := s.linkOf(uri); l != nil && s.board.cards[id] == nil {
@@ -125,6 +137,9 @@ func (s *server) didOpen(p didOpenParams) {
 		}
 	}
 	s.recallReason(uri)
+	if l := s.linkOf(uri); l != nil {
+		s.recallTalk(l, uri)
+	}
 	s.gesture(Event{Kind: EventOpened, URI: uri, ID: id})
 }
 
@@ -137,15 +152,18 @@ func (s *server) didChange(p didChangeParams) {
 	s.complain(uri, s.documents.Change(uri, version(p.TextDocument.Version, expected), p.ContentChanges))
 	s.taken = nil
 	s.promptChanged(uri)
-	_, id, _ := s.stagedAt(uri)
-	s.gesture(Event{Kind: EventChanged, URI: uri, ID: id})
+	if s.ownChange(uri) {
+		return
+	}
+	s.unrefused(uri)
+	s.hiddenMoved(uri)
+	s.gesture(Event{Kind: EventChanged, URI: uri, ID: s.idAt(uri)})
 }
 
 func (s *server) willSave(p willSaveParams) {
 	uri := canonical(p.TextDocument.URI)
 	s.why[uri] = SaveReason(p.Reason)
-	_, id, _ := s.stagedAt(uri)
-	s.gesture(Event{Kind: EventWillSave, URI: uri, ID: id, Reason: SaveReason(p.Reason)})
+	s.gesture(Event{Kind: EventWillSave, URI: uri, ID: s.idAt(uri), Reason: SaveReason(p.Reason)})
 }
 
 // didSave looks at once at what was written: it is what will count.
@@ -164,6 +182,10 @@ func (s *server) didSave(p didSaveParams) {
 			s.saved[uri] = text.String()
 		}
 		s.reach(uri)
+	} else if ev.ID = s.listID(uri); ev.ID != "" {
+		if l := s.listAt(uri); l != nil {
+			ev.Disk = l.look(text, known)
+		}
 	}
 	s.gesture(ev)
 	if known {
@@ -198,11 +220,12 @@ func (s *server) didClose(p documentParams) {
 	s.complain(uri, s.documents.Close(uri))
 	s.board.closed(uri)
 	s.touched(uri)
-	_, id, _ := s.stagedAt(uri)
-	s.gesture(Event{Kind: EventClosed, URI: uri, ID: id})
+	s.gesture(Event{Kind: EventClosed, URI: uri, ID: s.idAt(uri)})
 	s.promptClosed(uri)
+	s.talkClosed(uri)
 	s.reasonClosed(uri)
 	s.viewClosed(uri)
+	s.listClosed(uri)
 	delete(s.saved, uri)
 	delete(s.located, uri)
 	delete(s.why, uri)

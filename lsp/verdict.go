@@ -13,6 +13,9 @@ import (
 
 // act does what a verdict on a gesture asks for.
 func (s *server) act(v Verdict) {
+	if s.listVerdict(v) {
+		return
+	}
 	c := s.board.cards[v.ID]
 	title := "this document"
 	if c != nil {
@@ -126,7 +129,7 @@ func (s *server) settled(l *link, c *card, p hub.SettleParams, res hub.Settled, 
 	case he.Code == hub.CodeUnknown:
 		s.showError("Nothing was decided about %s: %s.", title, sentence(err))
 	default:
-		s.showError("Nothing was decided about %s: %s.", title, sentence(err))
+		s.showError("Nothing was decided about %s: %s.", title, refusalWords(he))
 	}
 	if p.Text != nil && he != nil && (he.Code == hub.CodeSettled || he.Code == hub.CodeUnknown) {
 		s.keep(l, c.ID, *p.Text)
@@ -160,6 +163,7 @@ func (s *server) notSettled(l *link, id string, err error) *hub.Error {
 	case hub.CodeUnknown:
 		s.forgotten(l, id)
 	default:
+		s.refusedAt(id, he)
 		s.gesture(Event{Kind: EventUnsettled, ID: id})
 	}
 	return he
@@ -207,6 +211,7 @@ func (s *server) over(c, known *card) {
 	}
 	s.gesture(Event{Kind: EventSettled, URI: c.staged, ID: c.ID})
 	delete(s.details, c.ID)
+	s.unrefused(c.staged)
 	if known != nil && !s.ours[c.ID] {
 		s.tell.over = append(s.tell.over, c)
 		s.keepUnsent(known, c)

@@ -124,7 +124,7 @@ const leftoverAge = 24 * time.Hour
 // sweep removes the views and reasons of requests that are settled or forgotten,
 // as an editor or a server that was killed leaves them behind.
 func sweep(storage string, now time.Time, pending func(id string) bool) {
-	for _, kind := range []string{viewsName, reasonsName} {
+	for _, kind := range []string{viewsName, reasonsName, listsName, talksName} {
 		dir := filepath.Join(storage, kind)
 		entries, err := os.ReadDir(dir)
 		if err != nil {

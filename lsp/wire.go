@@ -54,10 +54,24 @@ type hoverParams struct {
 }
 
 type codeActionParams struct {
-	TextDocument documentID `json:"textDocument"`
+	TextDocument documentID     `json:"textDocument"`
+	Range        protocol.Range `json:"range"`
 	Context      struct {
-		Only []string `json:"only"`
+		Only        []string  `json:"only"`
+		Diagnostics []problem `json:"diagnostics"`
 	} `json:"context"`
+}
+
+// A problem is a diagnostic as an editor sends it back.
+type problem struct {
+	Range    protocol.Range `json:"range"`
+	Severity jsontext.Value `json:"severity"`
+	Source   jsontext.Value `json:"source"`
+	Message  jsontext.Value `json:"message"`
+}
+
+type textDocumentContentParams struct {
+	URI string `json:"uri"`
 }
 
 type executeCommandParams struct {
@@ -102,6 +116,7 @@ type capabilities struct {
 		CodeLens struct {
 			RefreshSupport bool `json:"refreshSupport"`
 		} `json:"codeLens"`
+		TextDocumentContent jsontext.Value `json:"textDocumentContent"`
 	} `json:"workspace"`
 	TextDocument struct {
 		CodeAction struct {

@@ -48,26 +48,54 @@ end
 
 local levels = { vim.log.levels.ERROR, vim.log.levels.WARN, vim.log.levels.INFO }
 
+-- Takes a buffer out of its windows, each of which shows again what it showed
+-- before: deleting the buffer would close them.
+local function leave(buf)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    vim.api.nvim_win_call(win, function()
+      local before = vim.fn.bufnr('#')
+      if before > 0 and before ~= buf and vim.fn.buflisted(before) == 1 then
+        vim.cmd('silent! keepalt buffer ' .. before)
+      end
+    end)
+  end
+end
+
+-- Edits of documents that are Countersign's own, the prompt and the session's. One
+-- that had no unsaved changes before has none afterwards: Neovim would not quit
+-- over it. Written without autocommands, that is no save for anybody.
+local own = {
+  ['Countersign: prompt'] = true,
+  ['Countersign: the prompt was sent'] = true,
+  ['Countersign: the transcript goes on'] = true,
+}
+
+local function edited(err, params, ctx, cfg)
+  local clean = {}
+  if own[params.label] then
+    params.label = nil -- it would be echoed
+    for _, change in ipairs(params.edit.documentChanges or {}) do
+      local buf = vim.uri_to_bufnr(change.uri or change.textDocument.uri)
+      if change.kind == 'delete' then
+        leave(buf)
+      elseif vim.api.nvim_buf_is_loaded(buf) and not vim.bo[buf].modified then
+        table.insert(clean, buf)
+      end
+    end
+  end
+  local reply = vim.lsp.handlers['workspace/applyEdit'](err, params, ctx, cfg)
+  for _, buf in ipairs(clean) do
+    vim.api.nvim_buf_call(buf, function() vim.cmd('silent! noautocmd update') end)
+  end
+  return reply
+end
+
 local handlers = {
   ['window/showMessage'] = function(_, message)
     tell('Countersign: ' .. message.message:gsub('^Countersign: ', ''), levels[message.type])
     return vim.NIL
   end,
-  -- The prompt is emptied once it was sent. Written at once, it is no unsaved
-  -- document that Neovim would not quit over.
-  ['workspace/applyEdit'] = function(err, params, ctx, cfg)
-    local reply = vim.lsp.handlers['workspace/applyEdit'](err, params, ctx, cfg)
-    if params.label == 'Countersign: the prompt was sent' then
-      local uris = vim.tbl_keys(params.edit.changes or {})
-      for _, change in ipairs(params.edit.documentChanges or {}) do
-        table.insert(uris, change.textDocument.uri)
-      end
-      for _, uri in ipairs(uris) do
-        vim.api.nvim_buf_call(vim.uri_to_bufnr(uri), function() vim.cmd('silent! noautocmd update') end)
-      end
-    end
-    return reply
-  end,
+  ['workspace/applyEdit'] = edited,
 }
 
 local waiting = {} -- what to run once the server is up
