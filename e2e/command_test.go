@@ -137,3 +137,21 @@ func TestDeniedWithAReason(t *testing.T) {
 		w.hears("Go on.")
 	})
 }
+
+// The reason is written in a document of its own.
+func TestDeniedWithAReasonInItsDocument(t *testing.T) {
+	inEditors(t, func(t *testing.T, w *world) {
+		call, _ := w.proposed()
+		w.editor.action("Countersign: deny Edit a.txt with a reason")
+		eventually(t, "reason.md opens", func() (bool, string) {
+			w.editor.turnTo("/reason.md")
+			path := w.editor.shown()
+			return strings.HasSuffix(path, "/reason.md"), path + "\n" + w.editor.screen()
+		})
+		w.editor.append("the word is right as it is")
+		w.editor.save()
+		if b := w.denied(call, "a.txt", original); !strings.Contains(b.Text, "the word is right as it is") {
+			t.Errorf("the model was told %q", b.Text)
+		}
+	})
+}

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 )
@@ -85,11 +86,24 @@ func (w *world) openPrompt() {
 	})
 }
 
-// awaitTold waits until the document in focus shows what is wrong with it.
-func (w *world) awaitTold(words string) {
+// awaitTold waits until the editor shows what keeps the document in focus from
+// being decided, and in which line that is.
+func (w *world) awaitTold(line int, words string) {
 	w.t.Helper()
-	eventually(w.t, "the document is told "+words, func() (bool, string) {
-		got := w.editor.told()
-		return strings.Contains(got, words), got + "\n" + w.editor.screen()
+	eventually(w.t, fmt.Sprintf("line %d of the document is told: %s", line, words), func() (bool, string) {
+		all := w.editor.told() + "\n" + w.editor.screen()
+		return strings.Contains(all, words) && strings.Contains(all, fmt.Sprintf("line %d", line)), all
+	})
+}
+
+// awaitOpened waits until the document of an approval is shown, and moves to it.
+func (w *world) awaitOpened(a approval) {
+	w.t.Helper()
+	eventually(w.t, "the document of "+a.Title+" opens", func() (bool, string) {
+		if !w.editor.turnTo(a.staged()) {
+			return false, w.editor.screen()
+		}
+		path := w.editor.shown()
+		return path == a.staged(), path + "\n" + w.editor.screen()
 	})
 }

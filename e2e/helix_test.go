@@ -11,7 +11,8 @@ import (
 )
 
 // helix drives Helix, by keys and by what its screen shows: it has no other way
-// in. Its status line is configured to tell mode, path and unsaved changes.
+// in. Its status line is configured to tell mode, path and unsaved changes, and
+// what is typed stands there as it was typed.
 type helix struct {
 	w       *world
 	program string
@@ -21,6 +22,7 @@ type helix struct {
 func (h *helix) kind() string { return "hx" }
 
 const helixConfig = `[editor]
+auto-pairs = false
 end-of-line-diagnostics = "disable"
 inline-diagnostics = { cursor-line = "disable", other-lines = "disable" }
 [editor.statusline]
@@ -190,19 +192,8 @@ func (h *helix) replace(from, to string) {
 	h.normal()
 }
 
-// told is what the diagnostics picker lists.
-func (h *helix) told() string {
-	h.w.t.Helper()
-	h.normal()
-	h.term.press("Space", "d")
-	seen, _ := within(answer, func() (bool, string) {
-		s := h.screen()
-		return strings.Contains(s, "message"), s
-	})
-	h.term.press("Escape")
-	within(answer, func() (bool, string) { return h.shown() != "", "" })
-	return seen
-}
+// told is what the screen shows: the server's last message among it.
+func (h *helix) told() string { return h.screen() }
 
 func (h *helix) save() {
 	h.w.t.Helper()

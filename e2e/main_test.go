@@ -31,7 +31,16 @@ type part struct {
 
 func (p part) String() string { return p.kind + "-" + p.suite }
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(mcpVariable) != "" {
+		if err := serveMCP(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	flag.Parse()

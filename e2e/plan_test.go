@@ -148,3 +148,46 @@ func TestPlanDeniedWithRemarks(t *testing.T) {
 		}
 	})
 }
+
+// A plan is sent back with remarks, and the next one changed and approved, each
+// by a save.
+func TestPlanInItsDocument(t *testing.T) {
+	inEditors(t, func(t *testing.T, w *world) {
+		w.file("a.txt", original)
+		w.play(
+			writesPlan(w, plan),
+			mockmodel.Use(exitPlan, object{}),
+			mockmodel.Use(exitPlan, object{}),
+			w.edit("a.txt", "two", "TWO"),
+			mockmodel.Say("Done."),
+		)
+		w.editor.start("a.txt")
+		w.prompt("Plan it.")
+		a := w.next(exitPlan)
+		w.awaitOpened(a)
+		w.editor.replace("[ ] accept edits", "[x] accept edits")
+		w.editor.save() // with what was ticked before
+		w.awaitTold(6, "second tick")
+		w.still(a.ID)
+		w.editor.replace("[x] ask before", "[ ] ask before")
+		w.editor.replace("[x] accept edits", "[ ] accept edits")
+		w.editor.replace("[ ] keep planning", "[x] keep planning")
+		w.editor.append("More tests, please.")
+		w.editor.save()
+		w.reads(1, true, "keep planning", "More tests, please.")
+		w.awaitMode("plan")
+
+		a = w.next(exitPlan)
+		w.awaitOpened(a)
+		w.editor.replace("[x] ask before", "[ ] ask before")
+		w.editor.replace("[ ] accept edits", "[x] accept edits")
+		w.editor.replace("1. Edit a.txt", "1. Edit a.txt and test it")
+		w.editor.save()
+		w.reads(2, false, "edited by user", "1. Edit a.txt and test it")
+		w.reads(3, false) // unasked
+		w.awaitMode("auto_edit")
+		if got := w.disk("a.txt"); got != "one\nTWO\nthree\n" {
+			t.Errorf("a.txt is %q", got)
+		}
+	}, with("permissionMode", "plan"))
+}

@@ -69,3 +69,44 @@ func TestQuestionsFromTheShell(t *testing.T) {
 		w.reads(5, true, "ask me tomorrow")
 	})
 }
+
+// Answers are ticked and written in the document, and saved.
+func TestQuestionsInTheirDocument(t *testing.T) {
+	inEditors(t, func(t *testing.T, w *world) {
+		w.file("a.txt", original)
+		parts := question("Which parts?", true)
+		parts["options"] = []object{{"label": "Top", "description": "above"}, {"label": "Bottom", "description": "below"}}
+		w.play(
+			ask(question("Which colour?", false), parts),
+			ask(question("Which shade?", false)),
+			ask(question("Anything else?", false)),
+			mockmodel.Say("Done."),
+		)
+		w.editor.start("a.txt")
+		w.prompt("Ask me.")
+		a := w.next("AskUserQuestion")
+		w.awaitOpened(a)
+		w.editor.replace("[ ] Red", "[x] Red")
+		w.editor.replace("[ ] Blue", "[x] Blue")
+		w.editor.save() // two ticks, where one is asked for
+		w.awaitTold(8, "second tick")
+		w.still(a.ID)
+		w.editor.replace("[x] Red", "[ ] Red")
+		w.editor.replace("[ ] Top", "[x] Top")
+		w.editor.replace("[ ] Bottom", "[x] Bottom")
+		w.editor.save()
+		w.reads(0, false, `"Which colour?"="Blue"`, `"Which parts?"="Top, Bottom"`)
+
+		a = w.next("AskUserQuestion")
+		w.awaitOpened(a)
+		w.editor.replace("Other:", "Other: a dark green")
+		w.editor.save()
+		w.reads(1, false, "a dark green")
+
+		a = w.next("AskUserQuestion")
+		w.awaitOpened(a)
+		w.waitsFor(a) // also so long that its close is no replaced tab
+		w.editor.closeDocument()
+		w.reads(2, true, "declined")
+	})
+}

@@ -146,6 +146,15 @@ func (w *world) still(id string) {
 	w.t.Errorf("%s no longer waits: %s", id, seen)
 }
 
+// waitsFor checks that an approval waits for longer than a close has grace.
+func (w *world) waitsFor(a approval) {
+	w.t.Helper()
+	remains(w.t, a.Title+" waits", 3*closeGrace, func() (bool, string) {
+		list, seen := w.pending()
+		return len(list) == 1 && list[0].ID == a.ID, seen
+	})
+}
+
 // A sessionInfo is one session of countersign status.
 type sessionInfo struct {
 	Name     string `json:"name"`
