@@ -212,6 +212,10 @@ func (n *neovim) restartServer() {
 
 func (n *neovim) quit() {
 	n.w.t.Helper()
-	n.command("qa") // not with a !: nothing of ours may be in the way
+	// Not with a !: nothing of ours may be in the way. Neovim may be gone before
+	// it has answered whoever sent it the keys; that it goes is awaited.
+	c := exec.Command(n.program, "--server", n.socket, "--remote-send", `<C-\><C-n>:qa<CR>`)
+	c.Env = n.w.env
+	_ = c.Run()
 	awaitEnded(n.w, n.term)
 }
