@@ -312,6 +312,8 @@ func TestAModeThatTheAgentDoesNotStartIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		defer b.Close()
+		b.start(t).end(Exited{Code: 1, Explanation: "killed"})
+		synctest.Wait()
 		b.SetMode("bypass")
 		b.Send("go", nil, DefaultSettings())
 		a := b.agents.last(t)
@@ -321,8 +323,8 @@ func TestAModeThatTheAgentDoesNotStartIn(t *testing.T) {
 			t.Errorf("%+v", i)
 		}
 		b.Send("go", nil, DefaultSettings())
-		if a2 := b.agents.last(t); a2.o.Mode != "" {
-			t.Errorf("started in %q again", a2.o.Mode)
+		if a2 := b.agents.last(t); a2.o.Mode != "default" || a2.o.Resume != "s-1" {
+			t.Errorf("started in %q, with %q", a2.o.Mode, a2.o.Resume)
 		}
 	})
 }

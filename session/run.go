@@ -408,7 +408,7 @@ func (s *Session) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	err := s.end()
-	s.change(func(i *Info) { *i = Info{State: StateNone, ID: i.ID} })
+	s.change(func(i *Info) { *i = Info{State: StateNone, ID: i.ID, CostUSD: i.CostUSD, Turns: i.Turns} })
 	return err
 }
 

@@ -49,15 +49,10 @@ func (a *agent) handle(line []byte) {
 			}
 		}
 	case "user":
+		unasked := unaskedOf(m.ResultMeta)
 		for _, b := range m.Message.Content.Blocks {
 			if b.Type == "tool_result" {
-				e := session.ToolReturned{ToolUseID: b.ToolUseID, IsError: b.IsError, Text: b.Content.all()}
-				for _, meta := range m.ResultMeta {
-					if meta.ID == b.ToolUseID {
-						e.Unasked = meta.unasked()
-					}
-				}
-				a.emit(e)
+				a.emit(session.ToolReturned{ToolUseID: b.ToolUseID, IsError: b.IsError, Text: b.Content.all(), Unasked: unasked[b.ToolUseID]})
 			}
 		}
 	case "result":

@@ -49,8 +49,9 @@ type message struct {
 	Message         body   `json:"message"`
 	ParentToolUseID string `json:"parent_tool_use_id"`
 
-	// user, for tool results: how it was decided that each ran, or did not
-	ResultMeta []resultMeta `json:"tool_result_meta"`
+	// user, for tool results: how it was decided that each ran, or did not;
+	// raw, because a result counts even if this cannot be read
+	ResultMeta jsontext.Value `json:"tool_result_meta"`
 
 	// result
 	IsError        bool     `json:"is_error"`
@@ -77,6 +78,19 @@ type resultMeta struct {
 		Source string `json:"source"`      // "user_temporary", "config", "hook" …
 		Reason string `json:"reason_type"` // "mode", "rule", "subcommandResults" …
 	} `json:"permission_decision"`
+}
+
+// unaskedOf says of each call what decided about it, see resultMeta.unasked.
+func unaskedOf(meta jsontext.Value) map[string]string {
+	var all []resultMeta
+	if len(meta) == 0 || json.Unmarshal(meta, &all, lenient) != nil {
+		return nil
+	}
+	by := make(map[string]string, len(all))
+	for _, m := range all {
+		by[m.ID] = m.unasked()
+	}
+	return by
 }
 
 // unasked says what decided about a call where no person did, see

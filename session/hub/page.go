@@ -175,6 +175,7 @@ func (p *page) mode(at time.Time, before, now string) {
 }
 
 func (p *page) resumed(at time.Time, was past) {
+	p.block = true // whatever the file ended with
 	p.line(at, "**resumed**: the conversation %s goes on", code(was.ID))
 }
 

@@ -204,7 +204,7 @@ func TestStopResumeAndANewHub(t *testing.T) {
 	w.settle(c, SettleParams{ID: a.ID, Message: "no"})
 	await(w.world, c, "the end of the turn", is("1", session.StateIdle))
 	after, err := c.Transcript(t.Context(), SessionParams{})
-	if err != nil || after.Path != before.Path || !strings.HasPrefix(after.Text, before.Text) || !strings.Contains(after.Text, "**resumed**") {
+	if err != nil || after.Path != before.Path || !strings.HasPrefix(after.Text, before.Text) || !strings.Contains(after.Text, "\n\n- ") || !strings.Contains(after.Text, "**resumed**") {
 		t.Errorf("%v\n%s", err, after.Text)
 	}
 

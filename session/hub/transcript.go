@@ -111,7 +111,7 @@ func (t *transcript) changed(i session.Info) {
 
 // keep writes into the history what has become of the session.
 func (t *transcript) keep(at time.Time, i session.Info) {
-	if !validID(i.ID) || !active(i) && i.Turns == t.entry.Turns {
+	if !validID(i.ID) || !active(i) && i.Turns <= t.entry.Turns {
 		return
 	}
 	if err := t.open(); err != nil { // it is found again by its folder
