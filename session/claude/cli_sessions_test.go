@@ -87,6 +87,7 @@ func (l *life) approval() approvals.Approval {
 	l.t.Helper()
 	return next(l, "an approval", l.asked)
 }
+
 func (l *life) end() session.TurnEnded { l.t.Helper(); return next(l, "the end of the turn", l.ended) }
 
 func (l *life) settle(a approvals.Approval, d approvals.Decision) {
