@@ -91,8 +91,14 @@ func (w *world) openPrompt() {
 func (w *world) awaitTold(line int, words string) {
 	w.t.Helper()
 	eventually(w.t, fmt.Sprintf("line %d of the document is told: %s", line, words), func() (bool, string) {
-		all := w.editor.told() + "\n" + w.editor.screen()
-		return strings.Contains(all, words) && strings.Contains(all, fmt.Sprintf("line %d", line)), all
+		all := w.editor.told()
+		at := fmt.Sprintf("line %d: ", line)
+		for l := range strings.Lines(all) {
+			if strings.Contains(l, at) && strings.Contains(l, words) {
+				return true, all
+			}
+		}
+		return false, all + "\n" + w.editor.screen()
 	})
 }
 

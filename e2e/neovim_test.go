@@ -147,7 +147,7 @@ func (n *neovim) replace(from, to string) {
 // told lists the diagnostics of the document, each behind the number of its line.
 func (n *neovim) told() string {
 	return n.expr(`luaeval("(function() local out = {} for _, d in ipairs(vim.diagnostic.get(0)) do ` +
-		`out[#out + 1] = (d.lnum + 1) .. ': ' .. d.message end return table.concat(out, '\\n') end)()")`)
+		`out[#out + 1] = 'line ' .. (d.lnum + 1) .. ': ' .. d.message end return table.concat(out, '\\n') end)()")`)
 }
 
 func (n *neovim) save() {
