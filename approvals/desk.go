@@ -15,13 +15,16 @@ import (
 // DeskOptions are what a desk works with. Now is required; the others have
 // defaults, and a desk without Stage shows nothing on disk.
 type DeskOptions struct {
-	Now        func() time.Time
-	NewID      func(requestID string) string
-	ReadFile   ReadFile
-	Stage      func(id, basename, content string) (staging.Staged, error)
-	ReadStaged func(staging.Staged) (string, error)
-	Unstage    func(id string) // the approval is settled: its staged document has no use any more
-	Journal    *Journal        // nil: nothing is recorded
+	Now      func() time.Time
+	NewID    func(requestID string) string
+	ReadFile ReadFile
+	Stage    func(id, basename, content string) (staging.Staged, error)
+	// StageHashed is Stage for a content whose hash is being worked out: hash
+	// gives it. nil: Stage is for all.
+	StageHashed func(id, basename, content string, hash func() string) (staging.Staged, error)
+	ReadStaged  func(staging.Staged) (string, error)
+	Unstage     func(id string) // the approval is settled: its staged document has no use any more
+	Journal     *Journal        // nil: nothing is recorded
 	// Notify is told of every change, in the order of the changes and outside
 	// of the desk's lock. It may call the desk.
 	Notify func(Approval)
@@ -174,7 +177,13 @@ func (d *Desk) prepare(req Request, id string, carry func(doc Document) (string,
 	}
 	stage := d.o.Stage != nil && surface != SurfaceRefused && !(isProposal && surface == SurfacePanel)
 	if stage {
-		st, err := d.o.Stage(id, doc.Basename(), text)
+		var st staging.Staged
+		var err error
+		if isProposal && !a.carried && d.o.StageHashed != nil {
+			st, err = d.o.StageHashed(id, doc.Basename(), text, proposal.TextHash)
+		} else {
+			st, err = d.o.Stage(id, doc.Basename(), text)
+		}
 		if err != nil {
 			a.Notes = append(slices.Clone(a.Notes), Note{Text: "It could not be written for review, so it can only be decided as it was asked: " + err.Error() + ".", Warning: true})
 		} else {

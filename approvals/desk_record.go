@@ -50,7 +50,7 @@ func (r *Record) proposal(a Approval) {
 	if !ok {
 		return
 	}
-	r.Base, r.Proposed = p.Base().Hash, hashOf([]byte(p.Text()))
+	r.Base, r.Proposed = p.Base().Hash, p.TextHash()
 	r.Diff = diff.Unified(p.Path(), p.Path(), p.Original(), p.Text())
 	r.Text = RecordText(p.Text())
 }

@@ -154,7 +154,7 @@ func (d *Desk) allow(a Approval, dec Decision) (Approval, []Note, error) {
 			notes = append(notes, Note{Text: "The rule is about what the agent asked for, not about what you changed it into."})
 		}
 		next.Amendment = amendmentDiff(a, text)
-		if dec.Text == nil && a.Surface != SurfaceQuestion {
+		if dec.Text == nil && dec.TextHash == "" && a.Surface != SurfaceQuestion {
 			added, removed := diff.Count(diff.Lines(sides(a.Document, text)))
 			notes = append(slices.Clone(notes), Note{Text: fmt.Sprintf("What lies in the staged document was allowed; it is not what was proposed (+%d −%d lines).", added, removed)})
 		}
@@ -297,6 +297,10 @@ func (d *Desk) text(a Approval, dec Decision) (string, error) {
 	switch {
 	case dec.Text != nil:
 		return *dec.Text, nil
+	case dec.TextHash != "" && (a.Staged == nil || dec.TextHash != a.Staged.Print.Hash):
+		return "", errors.New("the text that was decided on is not the one that was staged, and was not sent along")
+	case dec.TextHash != "" && !a.carried:
+		return a.Document.Text(), nil
 	case a.Staged == nil:
 		return a.Document.Text(), nil
 	}
@@ -304,6 +308,9 @@ func (d *Desk) text(a Approval, dec Decision) (string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		// What was in it is not known, so it does not count as unamended.
 		return "", d.restage(a)
+	}
+	if err == nil && dec.TextHash != "" && hashOf([]byte(text)) != dec.TextHash {
+		return "", errors.New("the staged document has changed since it was decided on; look at it again")
 	}
 	return text, err
 }
@@ -370,7 +377,7 @@ func (d *Desk) stale(p *Proposal) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("whether %s is still what the change was proposed for cannot be told: %w", p.Path(), err)
 	}
-	return p.Base() != baseOf(data, true), nil
+	return !p.madeFrom(data), nil
 }
 
 // replace puts a new approval, made from the target as it is now, in the place

@@ -49,15 +49,36 @@ func baseOf(data []byte, exists bool) Base {
 	return Base{Exists: true, Hash: hex.EncodeToString(sum[:])}
 }
 
-// baseLater is baseOf, worked out beside what its caller does next: of a large
-// file it takes as long as the rest of a proposal.
-func baseLater(data []byte, exists bool) func() Base {
-	base := sync.OnceValue(func() Base { return baseOf(data, exists) })
-	if len(data) >= 64<<10 {
-		go base()
+// madeFrom says whether those are the bytes of the file that the proposal was
+// made from.
+func (p *Proposal) madeFrom(data []byte) bool {
+	if f := p.file; f != nil && f.exists && f.enc == encUTF8 {
+		return string(data) == f.decoded // quicker than to hash them
 	}
-	return base
+	return p.Base() == baseOf(data, true)
 }
+
+// later works f out beside what its caller does next, where size says that it
+// takes long: hashing a large file takes as long as the rest of a proposal.
+func later[T any](size int, f func() T) func() T {
+	f = sync.OnceValue(f)
+	if size >= 64<<10 {
+		go f()
+	}
+	return f
+}
+
+// An aside is what others want to know of a proposal's text.
+type aside struct {
+	line int    // 0-based, the first one that changes
+	hash string // of the text as staged
+}
+
+// FirstLine is the first line that changes, 0-based.
+func (p *Proposal) FirstLine() int { return p.aside().line }
+
+// TextHash is the hash of Text.
+func (p *Proposal) TextHash() string { return p.aside().hash }
 
 // A Proposal is what a file would be after a request, and the way back from a
 // person's text to the tool's input. It is immutable; its methods are safe for
@@ -66,6 +87,7 @@ type Proposal struct {
 	path     string
 	basename string
 	base     func() Base
+	aside    func() aside
 	input    *inputObject
 	file     *fileText
 	text     string // as staged

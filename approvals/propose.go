@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"countersign/diff"
+	"countersign/staging"
 )
 
 // Propose computes what a request would make of its target, byte for byte as
@@ -51,6 +54,9 @@ func Propose(req Request, read ReadFile, limit int64) (*Proposal, error) {
 	if strings.Count(p.text, "\r") != strings.Count(p.text, "\r\n") {
 		p.warn("The text has lone CR characters, which some editors turn into line ends when they save it.")
 	}
+	p.aside = later(len(p.text), func() aside {
+		return aside{max(0, diff.FirstChange(p.original, p.text)), staging.Hash(p.text)}
+	})
 	return p, nil
 }
 
@@ -60,7 +66,7 @@ func (p *Proposal) load(read ReadFile, limit int64) error {
 	if err != nil {
 		return err
 	}
-	p.file, p.base, p.original = f, baseLater(data, f.exists), f.original()
+	p.file, p.base, p.original = f, later(len(data), func() Base { return baseOf(data, f.exists) }), f.original()
 	return nil
 }
 

@@ -22,6 +22,7 @@ type Result struct {
 type Decision struct {
 	Allow      bool
 	Text       *string // the document's current text; nil: as staged on disk
+	TextHash   string  // in place of Text: its hash, when it is the text that was staged
 	Suggestion *int    // index into Request.Suggestions, to answer with as a rule
 	// Destination is where the suggested rule goes instead of where the agent
 	// would put it: session, localSettings, projectSettings or userSettings.

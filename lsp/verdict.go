@@ -9,6 +9,7 @@ import (
 
 	"countersign/approvals"
 	"countersign/session/hub"
+	"countersign/staging"
 )
 
 // act does what a verdict on a gesture asks for.
@@ -91,6 +92,18 @@ func (s *server) keep(l *link, id, text string) {
 	})
 }
 
+// inShort leaves a text out that the hub has: the one that it staged. The hash
+// is of what the person decided on, so that nothing can take its place.
+func inShort(c *card, p hub.SettleParams) hub.SettleParams {
+	if p.Text == nil || c.Staged == nil || int64(len(*p.Text)) != c.Staged.Print.Size {
+		return p
+	}
+	if h := staging.Hash(*p.Text); h == c.Staged.Print.Hash {
+		p.Text, p.Staged = nil, h
+	}
+	return p
+}
+
 // settle hands a gesture's decision to the hub and shows what it came to.
 func (s *server) settle(c *card, p hub.SettleParams) {
 	l := c.link
@@ -98,7 +111,7 @@ func (s *server) settle(c *card, p hub.SettleParams) {
 	s.need(l, func(ctx context.Context, h Hub, err error) {
 		var res hub.Settled
 		if err == nil {
-			res, err = h.Settle(ctx, p)
+			res, err = h.Settle(ctx, inShort(c, p))
 		}
 		s.push(func() { s.settled(l, c, p, res, err) })
 	})

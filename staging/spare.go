@@ -108,7 +108,7 @@ func tempName() string { return ".staging-" + token() }
 // hashing works out the hash of a content, of a large one beside what the
 // caller does until it asks for it.
 func hashing(content string) (hash func() string) {
-	hash = sync.OnceValue(func() string { return hashOf(content) })
+	hash = sync.OnceValue(func() string { return Hash(content) })
 	if len(content) >= 64<<10 {
 		go hash()
 	}

@@ -137,27 +137,31 @@ func (s *Store) current() (*os.Root, error) {
 //
 // The file is not synced: staged documents are written again at need.
 func (s *Store) Stage(id, basename, content string) (Staged, error) {
+	return s.StageHashed(id, basename, content, hashing(content))
+}
+
+// StageHashed is Stage for a content whose hash the caller has, or is working
+// out: it is asked for when all the rest is done.
+func (s *Store) StageHashed(id, basename, content string, hash func() string) (Staged, error) {
 	if !validID(id) {
 		return Staged{}, fmt.Errorf("stage: %q is no id of a staged document", id)
 	}
 	name := Basename(basename)
 	path := filepath.Join(s.dir, proposedName, id, name)
-	p, err := s.stage(id, name, content)
+	p, err := s.stage(id, name, content, hash)
 	if err != nil {
 		return Staged{}, fmt.Errorf("stage %s: %w", path, plain(err))
 	}
 	return Staged{ID: id, Path: path, Print: p}, nil
 }
 
-func (s *Store) stage(id, name, content string) (Print, error) {
+func (s *Store) stage(id, name, content string, hash func() string) (Print, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	proposed, err := s.current()
 	if err != nil {
 		return Print{}, err
 	}
-	hash := hashing(content)
-	defer hash()
 	dir, f, temp, err := s.place(proposed, id, name)
 	if err != nil {
 		return Print{}, err
@@ -275,7 +279,7 @@ func (s *Store) Clear(keep func(id string) bool) error {
 
 // printOf is the print of a file with that content.
 func printOf(fi fs.FileInfo, content string) Print {
-	return printWith(fi, hashOf(content))
+	return printWith(fi, Hash(content))
 }
 
 func printWith(fi fs.FileInfo, hash string) Print {
@@ -284,8 +288,8 @@ func printWith(fi fs.FileInfo, hash string) Print {
 	return p
 }
 
-// hashOf is the hash of a content, which it does not copy.
-func hashOf(content string) string {
+// Hash is the lower-case hex SHA-256 of a content.
+func Hash(content string) string {
 	sum := sha256.Sum256(unsafe.Slice(unsafe.StringData(content), len(content)))
 	return hex.EncodeToString(sum[:])
 }

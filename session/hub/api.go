@@ -79,10 +79,13 @@ type IDParams struct {
 
 // SettleParams ask for a decision. The hub re-checks everything.
 type SettleParams struct {
-	ID         string  `json:"id"`
-	Allow      bool    `json:"allow"`
-	Text       *string `json:"text,omitzero"` // the document's current text; absent: as it lies on disk
-	Suggestion *int    `json:"suggestion,omitzero"`
+	ID    string  `json:"id"`
+	Allow bool    `json:"allow"`
+	Text  *string `json:"text,omitzero"` // the document's current text; absent: as it lies on disk
+	// Staged, in place of Text: the hash of the text, which is the one that was
+	// staged. Anything else than that is refused.
+	Staged     string `json:"staged,omitzero"`
+	Suggestion *int   `json:"suggestion,omitzero"`
 	// Destination: where the suggested rule goes instead, see Approval.Choices.
 	Destination string            `json:"destination,omitzero"`
 	ForSession  bool              `json:"forSession,omitzero"`

@@ -47,7 +47,7 @@ func (h *hub) assemble(o RunOptions) error {
 	}
 
 	d := approvals.NewDesk(approvals.DeskOptions{
-		Now: o.Now, Stage: store.Stage, Journal: journal, Notify: h.approvalChanged,
+		Now: o.Now, Stage: store.Stage, StageHashed: store.StageHashed, Journal: journal, Notify: h.approvalChanged,
 		Unstage: func(id string) {
 			if err := store.Remove(id); err != nil {
 				h.log.Warn("a staged document cannot be removed", zap.Error(err))

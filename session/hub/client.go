@@ -20,8 +20,10 @@ type Client struct {
 
 	wake chan struct{} // capacity 1
 
-	mu    sync.Mutex
-	queue []Event // taken from the wire and not yet delivered
+	mu         sync.Mutex
+	queue      []Event // taken from the wire and not yet delivered
+	delivering bool    // deliver has events in hand that come before any other
+	gone       bool    // events is closed, or about to be
 }
 
 // newClient makes a client of a connected stream.
@@ -68,13 +70,29 @@ func (h *clientHandler) Notify(method string, params jsontext.Value) {
 	if err != nil {
 		e = Message{Severity: "error", Text: "the hub sent something that cannot be read: " + err.Error()}
 	}
-	c.mu.Lock()
-	c.queue = append(c.queue, e)
-	c.mu.Unlock()
+	if c.handNow(e) {
+		return
+	}
 	select {
 	case c.wake <- struct{}{}:
 	default:
 	}
+}
+
+// handNow hands an event to somebody who waits for it, which saves a goroutine's
+// turn; otherwise it is queued.
+func (c *Client) handNow(e Event) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.queue) == 0 && !c.delivering && !c.gone {
+		select {
+		case c.events <- e:
+			return true
+		default:
+		}
+	}
+	c.queue = append(c.queue, e)
+	return false
 }
 
 // Request: the hub asks nothing.
@@ -82,11 +100,16 @@ func (*clientHandler) Request(string, jsontext.Value) func(context.Context) (any
 
 // deliver hands events over in order, and Lost at the end.
 func (c *Client) deliver() {
-	defer close(c.events)
+	defer func() {
+		c.mu.Lock()
+		c.gone = true
+		c.mu.Unlock()
+		close(c.events)
+	}()
 	for {
 		c.mu.Lock()
 		batch := c.queue
-		c.queue = nil
+		c.queue, c.delivering = nil, len(c.queue) > 0
 		c.mu.Unlock()
 		for _, e := range batch {
 			if !c.hand(e) {

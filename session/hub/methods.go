@@ -96,7 +96,7 @@ func (f *front) settle(params jsontext.Value) (any, error) {
 	}
 	a, _ := f.hub.desk.Get(p.ID)
 	a, notes, err := f.hub.talks.of(a).Settle(p.ID, approvals.Decision{
-		Allow: p.Allow, Text: p.Text, Suggestion: p.Suggestion, Destination: p.Destination, ForSession: p.ForSession,
+		Allow: p.Allow, Text: p.Text, TextHash: p.Staged, Suggestion: p.Suggestion, Destination: p.Destination, ForSession: p.ForSession,
 		Answers: p.Answers, Notes: p.Notes, Mode: p.Mode, Message: p.Message, WithEdits: p.WithEdits, Interrupt: p.Interrupt,
 		By: f.by(p.How, p.Rule),
 	})

@@ -26,7 +26,9 @@ func wireOf(a approvals.Approval) Approval {
 	if a.Staged != nil {
 		w.StagedURI = fileURI(a.Staged.Path)
 	}
-	if a.Document != nil && a.Path != "" {
+	if p, ok := a.Document.(*approvals.Proposal); ok {
+		w.Line = uint32(p.FirstLine())
+	} else if a.Document != nil && a.Path != "" {
 		w.Line = uint32(max(0, diff.FirstChange(a.Document.Original(), a.Document.Text())))
 	}
 	w.Rules, w.Questions = ruleWords(a), approvals.Questions(a.Document)
