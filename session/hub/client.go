@@ -31,7 +31,8 @@ func newClient(ctx context.Context, stream interface {
 	Read([]byte) (int, error)
 	Write([]byte) (int, error)
 	Close() error
-}) *Client {
+},
+) *Client {
 	c := &Client{events: make(chan Event), closed: make(chan struct{}), wake: make(chan struct{}, 1)}
 	// The connection outlives the context of the one who made it.
 	c.conn = rpc.NewConn(context.WithoutCancel(ctx), stream, (*clientHandler)(c), rpc.Options{Name: "hub"})
