@@ -16,7 +16,14 @@ func (d *Desk) Ran(toolUseID string, input jsontext.Value) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := d.byToolUse[toolUseID]
-	if toolUseID == "" || e == nil || e.returned || e.approved == nil {
+	if toolUseID == "" || e == nil || e.returned {
+		return
+	}
+	if e.a.State == Denied { // a command that then failed, too
+		e.ran = &Outcome{State: OutcomeMismatch, Detail: "it ran although it was declined"}
+		return
+	}
+	if e.approved == nil {
 		return
 	}
 	e.ran = &Outcome{State: OutcomeVerified, Detail: "it ran as approved"}

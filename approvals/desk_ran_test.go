@@ -104,3 +104,20 @@ func TestRanOfAFile(t *testing.T) {
 		t.Errorf("%+v", got.Outcome)
 	}
 }
+
+// What was declined and ran all the same is told, also when it then failed.
+func TestRanThoughDeclined(t *testing.T) {
+	for _, failed := range []bool{false, true} {
+		b := newBench(t)
+		req := b.bash("ls")
+		a := b.Register(req)
+		if _, _, err := b.Settle(a.ID, Decision{Message: "no", By: me}); err != nil {
+			t.Fatal(err)
+		}
+		b.Ran(req.ToolUseID, req.Input)
+		b.Returned(req.ToolUseID, failed, "exit code 1")
+		if got, _ := b.Get(a.ID); got.Outcome.State != OutcomeMismatch || !strings.Contains(got.Outcome.Detail, "declined") {
+			t.Errorf("failed %v: %+v", failed, got.Outcome)
+		}
+	}
+}

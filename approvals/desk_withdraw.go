@@ -157,7 +157,7 @@ const (
 func (d *Desk) Returned(toolUseID string, isError bool, text string) (Approval, bool) {
 	d.mu.Lock()
 	e := d.byToolUse[toolUseID]
-	if toolUseID == "" || e == nil || e.returned || e.a.State == Pending || e.a.State == Withdrawn || e.a.State == Denied && isError {
+	if toolUseID == "" || e == nil || e.returned || e.a.State == Pending || e.a.State == Withdrawn || e.a.State == Denied && isError && e.ran == nil {
 		d.mu.Unlock()
 		return Approval{}, false
 	}
