@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -72,26 +73,36 @@ func newSession(ctx context.Context, t *terminal, args []string) error {
 }
 
 func stop(ctx context.Context, t *terminal, args []string) error {
+	var w workspace
 	var p hub.SessionParams
-	var whole bool
-	return plain(ctx, t, "stop", args, func(fs *flag.FlagSet) {
-		fs.StringVar(&p.Session, "session", "", sessionUsage)
-		fs.BoolVar(&whole, "hub", false, "end the hub of this workspace, with all its sessions")
-	}, func(c *hub.Client) error {
-		if whole {
-			if err := c.Stop(ctx); err != nil {
-				return err
-			}
-			fmt.Fprintln(t.out, "the hub has ended, and its agents with it")
-			return nil
+	fs := newFlags("stop")
+	w.flag(fs)
+	fs.StringVar(&p.Session, "session", "", sessionUsage)
+	whole := fs.Bool("hub", false, "end the hub of this workspace, with all its sessions")
+	if err := parseFlags(fs, args); err != nil {
+		return err
+	}
+	if err := refuseAgent(); err != nil {
+		return err
+	}
+	err := w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
+		if *whole {
+			return c.Stop(ctx)
 		}
 		info, err := c.StopSession(ctx, p)
-		if err != nil {
-			return err
+		if err == nil {
+			fmt.Fprintf(t.out, "session %s has stopped; countersign resume goes on with it\n", info.Name)
 		}
-		fmt.Fprintf(t.out, "session %s has stopped; countersign resume goes on with it\n", info.Name)
-		return nil
+		return err
 	})
+	var other *hub.Error
+	if *whole && errors.As(err, &other) && other.Code == hub.CodeVersion {
+		err = w.stopHub(ctx)
+	}
+	if err == nil && *whole {
+		fmt.Fprintln(t.out, "the hub has ended, and its agents with it")
+	}
+	return err
 }
 
 // plain is a subcommand without arguments that needs a running hub and is not

@@ -84,6 +84,25 @@ func (w *workspace) connect(ctx context.Context, start bool) (*hub.Client, hub.A
 	return hub.Connect(ctx, o)
 }
 
+// stopHub ends the hub that connect found to be of another version.
+func (w *workspace) stopHub(ctx context.Context) error {
+	dirs, err := w.candidates()
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		c, _, err := hub.Connect(ctx, hub.ConnectOptions{Root: dir, Name: frontEnd})
+		switch {
+		case err == nil: // it was replaced meanwhile
+			defer c.Close()
+			return c.Stop(ctx)
+		case !errors.Is(err, hub.ErrNotRunning):
+			return hub.StopHub(ctx, hub.ConnectOptions{Root: dir, Name: frontEnd})
+		}
+	}
+	return nil // it ended meanwhile
+}
+
 // with connects, calls f and closes the connection.
 func (w *workspace) with(ctx context.Context, start bool, f func(*hub.Client, hub.AttachResult) error) error {
 	c, state, err := w.connect(ctx, start)

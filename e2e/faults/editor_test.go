@@ -130,6 +130,7 @@ func (w *world) serve() *editor {
 		_ = e.cmd.Process.Kill()
 		_ = e.conn.Close()
 		<-e.ended
+		w.noCrash("the server's stderr", e.errs.String())
 	})
 	return e
 }

@@ -33,7 +33,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	program = filepath.Join(dir, "countersign")
-	build := exec.Command("go", "build", "-o", program, "countersign/cmd/countersign")
+	build := exec.Command("go", "build", fmt.Sprintf("-race=%t", raced), "-o", program, "countersign/cmd/countersign")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "countersign does not build:", err)

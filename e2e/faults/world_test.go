@@ -94,6 +94,9 @@ func newWorld(t *testing.T, options ...option) *world {
 		markVariable: dir, "HOME": w.at("home"), "PATH": w.at("bin") + ":/usr/local/bin:/usr/bin:/bin",
 		"XDG_STATE_HOME": w.at("state"), "XDG_RUNTIME_DIR": w.at("run"), "TMPDIR": w.at("tmp"), "LANG": "C.UTF-8",
 	}
+	if raced {
+		w.env["GORACE"] = "atexit_sleep_ms=0" // a second for each of many short processes
+	}
 	t.Cleanup(w.end)
 	for _, o := range options {
 		o(w)
@@ -496,6 +499,10 @@ func (w *world) end() {
 	if w.t.Failed() {
 		w.report()
 	}
+	for _, path := range w.logs() {
+		data, _ := os.ReadFile(path)
+		w.noCrash(path, string(data))
+	}
 	got := w.files()
 	for name, text := range w.want {
 		if got[name] != text {
@@ -518,6 +525,22 @@ func (w *world) end() {
 	}
 }
 
+// logs are those of the hubs of this world.
+func (w *world) logs() []string {
+	logs, _ := filepath.Glob(w.at("state/countersign/*/hub.log*"))
+	return logs
+}
+
+// noCrash checks that nothing in a log is of a program that broke.
+func (w *world) noCrash(name, log string) {
+	w.t.Helper()
+	for _, bad := range []string{"panic", "DATA RACE", "fatal error", "goroutine "} {
+		if i := strings.Index(log, bad); i >= 0 {
+			w.t.Errorf("%s has %q: %.3000s", name, bad, log[max(0, i-200):])
+		}
+	}
+}
+
 // report shows what a failed test left.
 func (w *world) report() {
 	for _, name := range []string{"model.jsonl"} {
@@ -525,8 +548,7 @@ func (w *world) report() {
 			w.t.Logf("%s:\n%.4000s", name, data)
 		}
 	}
-	logs, _ := filepath.Glob(w.at("state/countersign/*/*.log"))
-	for _, path := range logs {
+	for _, path := range w.logs() {
 		data, _ := os.ReadFile(path)
 		w.t.Logf("%s:\n%.4000s", path, data)
 	}

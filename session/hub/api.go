@@ -24,7 +24,7 @@ const (
 	MethodNewSession = "hub/newSession" // NewSessionParams (or null) → session.Info
 	MethodStatus     = "hub/status"     // null → Status
 	MethodLog        = "hub/log"        // null → null: makes sure that the journal's file is complete on disk
-	MethodStop       = "hub/stop"       // null → null: ends the hub, agents included
+	MethodStop       = "hub/stop"       // StopParams (or null) → null: ends the hub, agents included
 
 	// Sessions, see api_sessions.go.
 	MethodSetMode     = "hub/setMode"     // ModeParams → session.Info
@@ -70,6 +70,12 @@ type SendParams struct {
 	Session  string            `json:"session,omitzero"` // short name or id; "": the current one
 	Env      []string          `json:"env,omitzero"`     // "KEY=value": the environment of a session started by this
 	Settings *session.Settings `json:"settings,omitzero"`
+}
+
+// StopParams say how a hub is to end.
+type StopParams struct {
+	// Force: also where a front end of another version asks and it is in use.
+	Force bool `json:"force,omitzero"`
 }
 
 // IDParams name an approval.

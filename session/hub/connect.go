@@ -66,7 +66,7 @@ func Connect(ctx context.Context, o ConnectOptions) (*Client, AttachResult, erro
 			}
 		case answered.Code == CodeVersion && o.Start && !replaced:
 			// An upgrade: a hub of the version before goes, unless it is in use.
-			if err := stopOther(ctx, p.state, o); err != nil {
+			if err := stopOther(ctx, p.state, o, false); err != nil {
 				return nil, AttachResult{}, err
 			}
 			replaced = true
@@ -176,8 +176,22 @@ func dial(ctx context.Context, rec record) (*Client, error) {
 	return newClient(ctx, conn), nil
 }
 
-// stopOther ends a hub of another version, unless it says that it is in use.
-func stopOther(ctx context.Context, dir string, o ConnectOptions) error {
+// StopHub ends the hub of a workspace because a person says so, even one of
+// another version that is in use: nobody else could any more. What is pending
+// there is withdrawn.
+func StopHub(ctx context.Context, o ConnectOptions) error {
+	p, err := placesOf(o.Root)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, connectPatience, fmt.Errorf("the hub of %s does not answer", p.root))
+	defer cancel()
+	return stopOther(ctx, p.state, o, true)
+}
+
+// stopOther ends a hub of another version. Without force it may say that it is in
+// use.
+func stopOther(ctx context.Context, dir string, o ConnectOptions, force bool) error {
 	rec, err := readRecord(dir)
 	if err != nil || rec.ended() {
 		return nil // it has gone meanwhile
@@ -189,7 +203,7 @@ func stopOther(ctx context.Context, dir string, o ConnectOptions) error {
 	defer c.Close()
 	// Attaching fails, but says who asks.
 	_, _ = call[AttachResult](ctx, c, MethodAttach, AttachParams{Version: Version(), PID: os.Getpid(), Name: o.Name})
-	err = c.Stop(ctx)
+	err = tell(ctx, c, MethodStop, StopParams{Force: force})
 	var answered *Error
 	if errors.As(err, &answered) && answered.Code != int(codeEnding) {
 		return err

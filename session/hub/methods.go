@@ -26,7 +26,7 @@ func (f *front) attach(params jsontext.Value) (any, error) {
 	if p.Version != h.record.Version {
 		f.named(p.Name)
 		return nil, rpc.Errorf(CodeVersion,
-			"the hub of %s (pid %d) is another version of countersign (%s, this is %s): end it with \"countersign stop --hub\" when nothing is pending, and try again",
+			"the hub of %s (pid %d) is another version of countersign (%s, this is %s): end it with \"countersign stop --hub\", which withdraws what is pending there, and try again",
 			h.record.Root, h.record.PID, h.record.Version, p.Version)
 	}
 	if p.Settings != nil && f.mayDecide() == nil {
@@ -143,14 +143,20 @@ func (f *front) log(jsontext.Value) (any, error) { return nil, f.hub.flush() }
 
 // stop ends the hub. A front end of another version may ask for that while
 // nothing would be lost by it.
-func (f *front) stop(jsontext.Value) (any, error) {
+func (f *front) stop(params jsontext.Value) (any, error) {
+	var p StopParams
+	if len(params) > 0 && params.Kind() != 'n' {
+		if err := rpc.Params(params, &p); err != nil {
+			return nil, err
+		}
+	}
 	h := f.hub
 	h.mu.Lock()
 	attached, busy := f.attached, h.busy(f)
 	h.mu.Unlock()
-	if !attached && busy != "" {
+	if !attached && busy != "" && !p.Force {
 		return nil, rpc.Errorf(CodeVersion,
-			"the hub of %s (pid %d) is another version of countersign (%s) and cannot be replaced now: %s",
+			"the hub of %s (pid %d) is another version of countersign (%s) and is not replaced now: %s (\"countersign stop --hub\" ends it all the same, and withdraws what is pending)",
 			h.record.Root, h.record.PID, h.record.Version, busy)
 	}
 	h.stop("asked by " + f.by("", "").FrontEnd)
