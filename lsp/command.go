@@ -70,6 +70,9 @@ func (s *server) executeCommand(ctx context.Context, sn *snapshot, p executeComm
 	}
 	a, err := cmd.read(p.Command, p.Arguments)
 	if err == nil {
+		sn, err = s.informed(ctx, sn, p.Command, a)
+	}
+	if err == nil {
 		var result any
 		if result, err = cmd.run(s, ctx, sn, a); err == nil {
 			return result, nil
@@ -122,6 +125,23 @@ func marshal(v any) (any, error) {
 		return nil, err
 	}
 	return jsontext.Value(raw), nil
+}
+
+// informed gives a snapshot that knows what the hub knows. An editor may run a
+// command before the server has found the hub of its workspace: what is pending
+// there must not be called unknown.
+func (s *server) informed(ctx context.Context, sn *snapshot, name string, a arguments) (*snapshot, error) {
+	asksHub := name == "countersign.pending" || a.id != "" && sn.cards[a.id] == nil
+	if sn.storage != "" || !asksHub {
+		return sn, nil
+	}
+	err := s.call(ctx, s.root(), func(context.Context, Hub) error { return nil }, nil)
+	if err != nil {
+		return sn, fmt.Errorf("nothing is known of any request: Countersign cannot reach its hub: %w", err)
+	}
+	fresh := sn
+	err = s.within(ctx, func() { fresh = s.snapshot() })
+	return fresh, err
 }
 
 // pick finds the pending approval that a command names.

@@ -54,6 +54,38 @@ func TestAHubThatDoesNotStart(t *testing.T) {
 	})
 }
 
+// A command may come before the hub of the workspace is found: it waits for it,
+// instead of saying that nothing is known.
+func TestACommandBeforeTheHub(t *testing.T) {
+	const id = "waiting-00000001"
+	o := benchOptions{connect: func(b *bench, _ int) (Hub, hub.AttachResult, error) {
+		b.hub.mu.Lock()
+		b.hub.order = []string{id}
+		b.hub.approvals[id] = hub.Approval{ID: id, Tool: "Bash", Title: "Bash: ls", State: approvals.Pending, Since: time.Now()}
+		b.hub.mu.Unlock()
+		time.Sleep(3 * time.Second)
+		return b.hub, b.hub.attached(), nil
+	}}
+	run(t, o, func(t *testing.T, b *bench) {
+		contains(t, "pending", b.mustCommand("countersign.pending", ""), id)
+	})
+	run(t, o, func(t *testing.T, b *bench) {
+		b.mustCommand("countersign.deny", `{"id":"`+id+`"}`)
+		if got := b.settles(); len(got) != 1 || got[0].ID != id || got[0].Allow {
+			t.Errorf("settled: %+v", got)
+		}
+	})
+	o.connect = func(*bench, int) (Hub, hub.AttachResult, error) {
+		return nil, hub.AttachResult{}, errors.New("the disk is full")
+	}
+	run(t, o, func(t *testing.T, b *bench) {
+		_, err := b.command("countersign.allow", `{"id":"x"}`)
+		if err == nil || !strings.Contains(err.Error(), "cannot reach its hub: the disk is full") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
 // A hub that was killed decides nothing; the next one does not know what the
 // first held, and a save says so.
 func TestALostHub(t *testing.T) {

@@ -54,6 +54,32 @@ func runTool(name string, args []string) int {
 			return 1
 		}
 		return 0 // and is gone, before the child does anything
+	case "editor": // is an editor with a server of its own: PROGRAM ROOT ID
+		c := exec.Command(args[0], "serve")
+		c.Dir = args[1]
+		in, err := c.StdinPipe()
+		if err != nil {
+			return 1
+		}
+		out, err := c.StdoutPipe()
+		if err != nil || c.Start() != nil {
+			return 1
+		}
+		conn := rpc.NewConn(context.Background(), pipes{out, in}, quiet{}, rpc.Options{})
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		root := "file://" + args[1]
+		err = conn.Call(ctx, "initialize", object{"processId": nil, "rootUri": root, "capabilities": object{}}, nil)
+		if err == nil {
+			err = conn.Notify("initialized", object{})
+		}
+		if err == nil {
+			err = conn.Call(ctx, "workspace/executeCommand", object{"command": "countersign.allow", "arguments": []object{{"id": args[2]}}}, nil)
+		}
+		fmt.Println("allow:", err)
+		_ = conn.Close()
+		_ = c.Wait()
+		return 0
 	case "orphaned":
 		for fmt.Sprint(os.Getppid()) == os.Getenv("ORPHAN_OF") {
 			time.Sleep(look)
@@ -334,4 +360,83 @@ func TestFrontEndThatDoesNotRead(t *testing.T) {
 	w.awaitPending(n - 1)
 	w.must("stop", "--hub")
 	w.noLeave()
+}
+
+// Somebody takes all the connections that a hub can have: who comes then waits,
+// and what is pending is not touched.
+func TestHubOutOfDescriptors(t *testing.T) {
+	const limit = 64
+	w := newWorld(t)
+	w.agent("", turn(ask(editCall("a.txt", "two", "2"))))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c := w.process(ctx, "send", "go")
+	c.Path, c.Args = "/bin/sh", []string{"sh", "-c", fmt.Sprintf("ulimit -n %d; exec '%s' send go", limit, program)}
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	id := w.awaitPending(1)[0].ID
+	st := w.status()
+	var all []net.Conn
+	for range 2 * limit {
+		conn, err := net.Dial("unix", st.Socket)
+		if err != nil {
+			break // the queue in front of the hub is full, too
+		}
+		all = append(all, conn)
+	}
+	if len(all) < limit {
+		t.Fatalf("only %d connections could be made", len(all))
+	}
+	w.eventually("the hub is out of descriptors", func() (bool, string) {
+		log := ""
+		for _, path := range w.logs() {
+			data, _ := os.ReadFile(path)
+			log += string(data)
+		}
+		return strings.Contains(log, "too many open files"), log
+	})
+	for _, conn := range all {
+		conn.Close()
+	}
+	if list := w.pending(); len(list) != 1 || list[0].ID != id || w.status().PID != st.PID {
+		t.Errorf("pending is %+v", list)
+	}
+	w.undecided()
+	w.noLeave()
+	w.must("allow", id)
+	w.recorded("the change as verified", func(r approvals.Record) bool { return r.ID == id && r.Outcome.State == approvals.OutcomeVerified })
+	w.want["a.txt"] = "one\n2\nthree\n"
+}
+
+// An agent that plays an editor is no person either.
+func TestAgentPlaysAnEditor(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	w.agent("", turn(
+		open("a", editCall("a.txt", "two", "2")),
+		ask(bashCall(`ID=$(cat '`+w.at("id")+`'); unset COUNTERSIGN_AGENT; `+toolVariable+`=editor '`+self+`' '`+program+`' '`+w.project+`' $ID`)),
+	))
+	e := w.edit(w.project, nil)
+	e.send("go")
+	list := w.awaitPending(2)
+	w.write(w.at("id"), list[0].ID)
+	w.must("allow", list[1].ID)
+	e.sees("refused hub/settle", "an agent cannot settle its own approvals")
+	w.eventually("the agent's command has ended", func() (bool, string) {
+		for _, l := range w.model() {
+			if l.Tool == "Bash" {
+				return strings.Contains(l.Text, "an agent cannot settle its own approvals"), l.Text
+			}
+		}
+		return false, ""
+	})
+	w.recorded("the refusal", func(r approvals.Record) bool { return r.Kind == approvals.RecordRefused && r.ID == list[0].ID })
+	if n := len(w.pending()); n != 1 {
+		t.Errorf("%d pending", n)
+	}
+	w.noLeave("Bash")
 }
