@@ -413,8 +413,10 @@ func benchDesk(b *testing.B, n int) (*Desk, func() Request) {
 	i := 0
 	next := func() Request {
 		i++
-		return Request{ID: fmt.Sprintf("request-%08d", i), Tool: "Edit", Session: "s", ToolUseID: fmt.Sprint("t", i),
-			Input: []byte(fmt.Sprintf(`{"file_path":%q,"old_string":"two","new_string":"TWO"}`, path))}
+		return Request{
+			ID: fmt.Sprintf("request-%08d", i), Tool: "Edit", Session: "s", ToolUseID: fmt.Sprint("t", i),
+			Input: []byte(fmt.Sprintf(`{"file_path":%q,"old_string":"two","new_string":"TWO"}`, path)),
+		}
 	}
 	for range n {
 		r := next()

@@ -390,8 +390,10 @@ func TestRenderLog(t *testing.T) {
 	at := time.Date(2026, 11, 30, 14, 2, 11, 0, time.UTC)
 	rs := []Record{
 		{Time: at, Kind: RecordRegistered, ID: "abc-1", Tool: "Bash", Title: "Bash: ls\x1b[2J", Input: jsontext.Value(`{"command":"ls\u001b[2J\npwd"}`)},
-		{Time: at.Add(time.Second), Kind: RecordSettled, ID: "abc-1", Title: "Bash: ls", State: Allowed, Amended: true, By: By{FrontEnd: "Neovim 0.10.4", How: "save", Rule: "save-allows"}, Diff: "--- a\n+++ b\n@@ -1 +1 @@\n-ls\n+ls -l\n",
-			Rules: []jsontext.Value{setMode("acceptEdits")}},
+		{
+			Time: at.Add(time.Second), Kind: RecordSettled, ID: "abc-1", Title: "Bash: ls", State: Allowed, Amended: true, By: By{FrontEnd: "Neovim 0.10.4", How: "save", Rule: "save-allows"}, Diff: "--- a\n+++ b\n@@ -1 +1 @@\n-ls\n+ls -l\n",
+			Rules: []jsontext.Value{setMode("acceptEdits")},
+		},
 		{Time: at.Add(2 * time.Second), Kind: RecordOutcome, Title: "Edit a.txt", Outcome: Outcome{State: OutcomeMismatch, Detail: "other content"}},
 		{Time: at.Add(24 * time.Hour), Kind: RecordSettled, Title: "Edit a.txt", State: Denied, Message: "The user declined this change.", By: By{FrontEnd: "command line"}},
 		{Time: at.Add(24 * time.Hour), Kind: RecordRefused, Title: "Edit a.txt", State: Allowed, By: By{FrontEnd: "agent"}, Error: "peer descends from an agent"},

@@ -226,28 +226,54 @@ func TestAmend(t *testing.T) {
 		input, want string
 	}{
 		{"Write", has("x\n"), writeRequest("a\n"), "b\n", `{"file_path":"/w/a.txt","content":"b\n"}`, "b\n"},
-		{"Edit", has("one\ntwo\n"), editRequest("two", "TWO"), "one\nzwei\n",
-			`{"file_path":"/w/a.txt","old_string":"one\ntwo\n","new_string":"one\nzwei\n","replace_all":false}`, "one\nzwei\n"},
-		{"Edit replace_all", has("one\ntwo\n"), replaceAllRequest("two", "TWO"), "x",
-			`{"file_path":"/w/a.txt","old_string":"one\ntwo\n","new_string":"x","replace_all":false}`, "x"},
-		{"Edit CRLF", has("one\r\ntwo\r\n"), editRequest("two", "TWO"), "one\r\nzwei\r\n",
-			`{"file_path":"/w/a.txt","old_string":"one\ntwo\n","new_string":"one\nzwei\n","replace_all":false}`, "one\r\nzwei\r\n"},
-		{"Edit byte order mark", has("\uFEFFone\n"), editRequest("one", "1"), "2\n",
-			`{"file_path":"/w/a.txt","old_string":"one\n","new_string":"2\n","replace_all":false}`, "\uFEFF2\n"},
-		{"Edit missing", nil, editRequest("", "a\n"), "b\n",
-			`{"file_path":"/w/a.txt","old_string":"","new_string":"b\n","replace_all":false}`, "b\n"},
-		{"Edit missing, emptied", nil, editRequest("", "a\n"), "",
-			`{"file_path":"/w/a.txt","old_string":"","new_string":"","replace_all":false}`, ""},
-		{"Edit white space", has(" \n"), editRequest("", "a\n"), "b\n",
-			`{"file_path":"/w/a.txt","old_string":"","new_string":"b\n","replace_all":false}`, "b\n"},
-		{"Edit emptied", has("one\n"), editRequest("one", "1"), "",
-			`{"file_path":"/w/a.txt","old_string":"one\n","new_string":"","replace_all":false}`, ""},
-		{"Edit emptied, no final newline", has("one\ntwo"), editRequest("one", "1"), "",
-			`{"file_path":"/w/a.txt","old_string":"one\ntwo","new_string":"","replace_all":false}`, ""},
-		{"MultiEdit", has("a\n"), Request{Tool: "MultiEdit", Input: jsontext.Value(`{"edits":[{"old_string":"a","new_string":"A"}], "file_path":"/w/a.txt"}`)}, "b\n",
-			`{"edits":[{"old_string":"a\n","new_string":"b\n"}], "file_path":"/w/a.txt"}`, "b\n"},
-		{"the rest of the input survives", has("one\n"), Request{Tool: "Edit", Input: jsontext.Value("{ \"n\" : 1.50e2,\"file_path\":\"\\/w/\\u0061.txt\" ,\"old_string\":\"one\",\n\"new_string\":\"1\",\"x\":\"\\ud800\"}")}, "2\n",
-			"{ \"n\" : 1.50e2,\"file_path\":\"\\/w/\\u0061.txt\" ,\"old_string\":\"one\\n\",\n\"new_string\":\"2\\n\",\"x\":\"\\ud800\",\"replace_all\":false}", "2\n"},
+		{
+			"Edit", has("one\ntwo\n"), editRequest("two", "TWO"), "one\nzwei\n",
+			`{"file_path":"/w/a.txt","old_string":"one\ntwo\n","new_string":"one\nzwei\n","replace_all":false}`, "one\nzwei\n",
+		},
+		{
+			"Edit replace_all", has("one\ntwo\n"), replaceAllRequest("two", "TWO"), "x",
+			`{"file_path":"/w/a.txt","old_string":"one\ntwo\n","new_string":"x","replace_all":false}`, "x",
+		},
+		{
+			"Edit CRLF", has("one\r\ntwo\r\n"), editRequest("two", "TWO"), "one\r\nzwei\r\n",
+			`{"file_path":"/w/a.txt","old_string":"one\ntwo\n","new_string":"one\nzwei\n","replace_all":false}`, "one\r\nzwei\r\n",
+		},
+		{
+			"Edit byte order mark", has("\uFEFFone\n"), editRequest("one", "1"), "2\n",
+			`{"file_path":"/w/a.txt","old_string":"one\n","new_string":"2\n","replace_all":false}`, "\uFEFF2\n",
+		},
+		{
+			"Edit missing", nil, editRequest("", "a\n"), "b\n",
+			`{"file_path":"/w/a.txt","old_string":"","new_string":"b\n","replace_all":false}`, "b\n",
+		},
+		{
+			"Edit missing, emptied", nil, editRequest("", "a\n"), "",
+			`{"file_path":"/w/a.txt","old_string":"","new_string":"","replace_all":false}`, "",
+		},
+		{
+			"Edit white space", has(" \n"), editRequest("", "a\n"), "b\n",
+			`{"file_path":"/w/a.txt","old_string":"","new_string":"b\n","replace_all":false}`, "b\n",
+		},
+		{
+			"Edit emptied", has("one\n"), editRequest("one", "1"), "",
+			`{"file_path":"/w/a.txt","old_string":"one\n","new_string":"","replace_all":false}`, "",
+		},
+		{
+			"Edit emptied, no final newline", has("one\ntwo"), editRequest("one", "1"), "",
+			`{"file_path":"/w/a.txt","old_string":"one\ntwo","new_string":"","replace_all":false}`, "",
+		},
+		{
+			"MultiEdit", has("a\n"),
+			Request{Tool: "MultiEdit", Input: jsontext.Value(`{"edits":[{"old_string":"a","new_string":"A"}], "file_path":"/w/a.txt"}`)},
+			"b\n",
+			`{"edits":[{"old_string":"a\n","new_string":"b\n"}], "file_path":"/w/a.txt"}`, "b\n",
+		},
+		{
+			"the rest of the input survives", has("one\n"),
+			Request{Tool: "Edit", Input: jsontext.Value("{ \"n\" : 1.50e2,\"file_path\":\"\\/w/\\u0061.txt\" ,\"old_string\":\"one\",\n\"new_string\":\"1\",\"x\":\"\\ud800\"}")},
+			"2\n",
+			"{ \"n\" : 1.50e2,\"file_path\":\"\\/w/\\u0061.txt\" ,\"old_string\":\"one\\n\",\n\"new_string\":\"2\\n\",\"x\":\"\\ud800\",\"replace_all\":false}", "2\n",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := Propose(c.req, oneFile(c.file), 0)

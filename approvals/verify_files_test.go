@@ -57,8 +57,13 @@ func TestVerifyFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []struct{ path, state, detail string }{
-		{same, FileSame, ""}, {changed, FileChanged, ""}, {gone, FileGone, ""}, {never, FileChanged, "right after"},
-		{odd, FileUnknown, "regular file"}, {unknown, FileChanged, "not recorded"}, {twice, FileSame, ""},
+		{same, FileSame, ""},
+		{changed, FileChanged, ""},
+		{gone, FileGone, ""},
+		{never, FileChanged, "right after"},
+		{odd, FileUnknown, "regular file"},
+		{unknown, FileChanged, "not recorded"},
+		{twice, FileSame, ""},
 	}
 	states := VerifyFiles(b.records(), nil)
 	for i, f := range states {

@@ -64,8 +64,10 @@ func lines(n int, end string) string {
 	return b.String()
 }
 
-var big450k = lines(9500, "\n") + "the needle\n"
-var big1500k = lines(15800, "\r\n") + lines(15800, "\r\n") + "the needle\r\n"
+var (
+	big450k  = lines(9500, "\n") + "the needle\n"
+	big1500k = lines(15800, "\r\n") + lines(15800, "\r\n") + "the needle\r\n"
+)
 
 var (
 	text  = []byte("one\ntwo\nthree\n")

@@ -96,7 +96,8 @@ func hasSource(data []byte, source string) bool {
 	}
 	return slices.ContainsFunc(nb.Cells, func(c struct {
 		Source any `json:"source"`
-	}) bool {
+	},
+	) bool {
 		return c.Source == source
 	})
 }

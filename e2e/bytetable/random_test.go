@@ -65,8 +65,10 @@ func number(env string, otherwise int) int {
 	return otherwise
 }
 
-var tokens = []string{"a", "b", "ab", " ", "\t", "\n", "\n", "\r\n", "\r\n", "\r", "“", "”", "‘", "’", `"`, `'`, "(", "—",
-	"é", "É", "𝄞", `\u00e9`, `\u00E9`, `\ud834\udd1e`, `\`, "\u00a0", "$&", "<", "\n\n", "\u2028"}
+var tokens = []string{
+	"a", "b", "ab", " ", "\t", "\n", "\n", "\r\n", "\r\n", "\r", "“", "”", "‘", "’", `"`, `'`, "(", "—",
+	"é", "É", "𝄞", `\u00e9`, `\u00E9`, `\ud834\udd1e`, `\`, "\u00a0", "$&", "<", "\n\n", "\u2028",
+}
 
 func randomText(r *rand.Rand, most int) string {
 	var b strings.Builder

@@ -3,18 +3,18 @@
 package hub
 
 import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
 	"countersign/approvals"
 	"countersign/session/rpc"
 	"countersign/staging"
 	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
-	"net"
-	"time"
-
-	"os"
-	"path/filepath"
-	"testing"
 )
 
 // BenchmarkConnect measures what a front end waits for: attaching to a hub that
