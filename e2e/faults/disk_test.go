@@ -4,6 +4,7 @@ package faults
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -210,5 +211,43 @@ func TestProjectFull(t *testing.T) {
 	w.want["big.txt"] = w.files()["big.txt"] // what the agent left of it is the agent's
 	if len(w.want["big.txt"]) > 60<<10 {
 		t.Error("the file is complete: the disk was not full")
+	}
+}
+
+// The journal may not grow any more, in the middle of a line: the half line is
+// taken off again, the chain holds, and nothing is allowed. A limit on the size
+// of files does that without a disk of its own, to any user.
+func TestJournalCutShort(t *testing.T) {
+	w := newWorld(t)
+	w.agent("", turn(ask(editCall("a.txt", "two", "2"))))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c := w.process(ctx)
+	c.Path, c.Args = "/bin/sh", []string{"sh", "-c", "ulimit -f 8; exec '" + program + "' send go"} // 4 or 8 KiB
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	id := w.awaitPending(1)[0].ID
+	st := w.status()
+	for range 40 {
+		none := 99
+		if err := settleBySocket(st.Storage, hub.SettleParams{ID: id, Allow: true, Suggestion: &none}); err == nil {
+			t.Fatal("allowed by a rule that does not exist")
+		}
+	}
+	w.fails(3, []string{id, "cannot be recorded", "file too large"}, "allow", id)
+	data, err := os.ReadFile(hub.JournalPath(st.Storage))
+	if err != nil || len(data) < 3000 || !bytes.HasSuffix(data, []byte("}\n")) {
+		t.Errorf("the journal has %d bytes and ends in %q: %v", len(data), data[max(0, len(data)-40):], err)
+	}
+	w.undecided()
+	w.noLeave()
+	if s := w.cs("deny", id); s.code != 0 || !strings.Contains(s.out, "file too large") {
+		t.Errorf("a deny that cannot be recorded: %v", s)
+	}
+	w.noLeave()
+	w.must("stop", "--hub")
+	if s := w.cs("log", "--verify"); s.code != 0 {
+		t.Errorf("the journal does not hold together: %v", s)
 	}
 }
