@@ -115,20 +115,17 @@ func (l *life) kill() {
 	await(l.t, "the agent counts as ended", func() bool { return l.Info().State == session.StateEnded })
 }
 
-func write(file *string, name string) mockmodel.Turn {
-	return mockmodel.Turn{Make: func(mockmodel.Request) mockmodel.Turn {
-		return mockmodel.Use("Write", map[string]any{"file_path": filepath.Join(filepath.Dir(*file), name), "content": name + "\n"})
-	}}
+// write is a turn that makes a file in the working directory.
+func write(name string) mockmodel.Turn {
+	return mockmodel.Use("Write", map[string]any{"file_path": name, "content": name + "\n"})
 }
 
 func TestRealCLIModeChanges(t *testing.T) {
-	file := ""
 	l := newLife(t, mockmodel.Script{Turns: []mockmodel.Turn{
-		write(&file, "a.txt"), write(&file, "b.txt"), mockmodel.Say("one"),
+		write("a.txt"), write("b.txt"), mockmodel.Say("one"),
 		mockmodel.Use("EnterPlanMode", map[string]any{}), mockmodel.Say("two"),
 		mockmodel.Say("three"), mockmodel.Say("four"), mockmodel.Say("five"),
 	}})
-	file = filepath.Join(l.o.Dir, "x")
 	l.o.Settings.PermissionMode = "plan"
 	l.send("go")
 	// In plan mode edits are asked, and an allow would write.
@@ -186,9 +183,7 @@ func TestRealCLIModeChanges(t *testing.T) {
 }
 
 func TestRealCLIModeThatDeniesUnasked(t *testing.T) {
-	file := ""
-	l := newLife(t, mockmodel.Script{Turns: []mockmodel.Turn{write(&file, "a.txt"), write(&file, "b.txt"), mockmodel.Say("done")}})
-	file = filepath.Join(l.o.Dir, "x")
+	l := newLife(t, mockmodel.Script{Turns: []mockmodel.Turn{write("a.txt"), write("b.txt"), mockmodel.Say("done")}})
 	l.o.Settings.PermissionMode = "dontAsk"
 	l.send("go")
 	l.end()
@@ -212,12 +207,10 @@ func TestRealCLIModeThatDeniesUnasked(t *testing.T) {
 }
 
 func TestRealCLIGoesOnAfterAKill(t *testing.T) {
-	file := ""
 	l := newLife(t, mockmodel.Script{Turns: []mockmodel.Turn{
-		mockmodel.Say("the first answer"), write(&file, "a.txt"),
-		mockmodel.Say("after the kill"), write(&file, "b.txt"), mockmodel.Say("done"), mockmodel.Say("and done"),
+		mockmodel.Say("the first answer"), write("a.txt"),
+		mockmodel.Say("after the kill"), write("b.txt"), mockmodel.Say("done"), mockmodel.Say("and done"),
 	}})
-	file = filepath.Join(l.o.Dir, "x")
 	l.send("the first prompt")
 	l.end()
 	before := l.Info()
@@ -309,9 +302,8 @@ func TestRealCLIResumeStartsNoLooserThanBefore(t *testing.T) {
 }
 
 func TestRealCLITwoSubagentsAskAtOnce(t *testing.T) {
-	file := ""
 	sub := func(name string) mockmodel.Conversation {
-		return mockmodel.Conversation{Match: "WORK-" + name, Turns: []mockmodel.Turn{write(&file, name+".txt"), mockmodel.Say(name + " is done")}}
+		return mockmodel.Conversation{Match: "WORK-" + name, Turns: []mockmodel.Turn{write(name+".txt"), mockmodel.Say(name + " is done")}}
 	}
 	call := func(name string) mockmodel.Call {
 		return mockmodel.Call{Name: "Agent", Input: map[string]any{"description": "do " + name, "prompt": "WORK-" + name, "subagent_type": "general-purpose", "run_in_background": false}}
@@ -320,7 +312,6 @@ func TestRealCLITwoSubagentsAskAtOnce(t *testing.T) {
 		Turns:         []mockmodel.Turn{{Calls: []mockmodel.Call{call("alpha"), call("beta")}}, mockmodel.Say("both done")},
 		Conversations: []mockmodel.Conversation{sub("alpha"), sub("beta")},
 	})
-	file = filepath.Join(l.o.Dir, "x")
 	l.send("go")
 	a, b := l.approval(), l.approval()
 	names := map[string]bool{a.Request.AgentName: true, b.Request.AgentName: true}
