@@ -399,3 +399,26 @@ func TestTheModeAfterAPlanByItsName(t *testing.T) {
 		})
 	}
 }
+
+func TestAPromptThatIsHeldCanBeTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.Close()
+		settings := DefaultSettings()
+		settings.PermissionMode = "plan"
+		b.Send("go", nil, settings)
+		a := b.agents.last(t)
+		if err := b.Interrupt(); err != nil || b.Info().State != StateIdle {
+			t.Errorf("%v, %+v", err, b.Info())
+		}
+		a.events <- Initialized{Mode: "plan"}
+		synctest.Wait()
+		if got := a.messages(); len(got) > 0 || b.Info().State != StateIdle {
+			t.Errorf("sent %q, %+v", got, b.Info())
+		}
+		b.Send("something else", nil, settings)
+		if got := a.messages(); !slices.Equal(got, []string{"something else"}) {
+			t.Errorf("sent %q", got)
+		}
+	})
+}

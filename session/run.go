@@ -359,13 +359,25 @@ func (s *Session) Asked(requestID string) bool {
 }
 
 // Interrupt ends the running turn; what is pending is then withdrawn by the
-// agent.
+// agent. A prompt that still waits for the agent's mode is not sent.
 func (s *Session) Interrupt() error {
 	s.mu.Lock()
 	r := s.live
+	kept := r != nil && len(r.held) > 0
+	if kept {
+		r.held, r.prompts, r.prompted = nil, nil, false
+	}
 	s.mu.Unlock()
-	if r == nil {
+	switch {
+	case r == nil:
 		return ErrNoAgent
+	case kept:
+		s.change(func(i *Info) {
+			if s.live == r && i.State == StateStarting {
+				i.State = StateIdle
+			}
+		})
+		return nil
 	}
 	return r.agent.Interrupt()
 }

@@ -303,7 +303,7 @@ func TestRealCLIResumeStartsNoLooserThanBefore(t *testing.T) {
 
 func TestRealCLITwoSubagentsAskAtOnce(t *testing.T) {
 	sub := func(name string) mockmodel.Conversation {
-		return mockmodel.Conversation{Match: "WORK-" + name, Turns: []mockmodel.Turn{write(name+".txt"), mockmodel.Say(name + " is done")}}
+		return mockmodel.Conversation{Match: "WORK-" + name, Turns: []mockmodel.Turn{write(name + ".txt"), mockmodel.Say(name + " is done")}}
 	}
 	call := func(name string) mockmodel.Call {
 		return mockmodel.Call{Name: "Agent", Input: map[string]any{"description": "do " + name, "prompt": "WORK-" + name, "subagent_type": "general-purpose", "run_in_background": false}}

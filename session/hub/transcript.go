@@ -80,6 +80,10 @@ func (t *transcript) prompt(text, by string) {
 
 // event is told of what the agent does.
 func (t *transcript) event(e session.Event) {
+	switch e.(type) {
+	case session.Requested, session.Cancelled, session.ToolRan, session.Initialized, session.ModeReported, session.BackgroundChanged:
+		return // told by the desk, or by how the session then does
+	}
 	t.note(func(p *page, at time.Time) { p.event(at, e, t.info) })
 }
 
