@@ -62,6 +62,9 @@ func TestQuestionAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if got.Amendment != "" {
+				t.Errorf("answered without its document, which is told as changed: %s", got.Amendment)
+			}
 			if want := strings.TrimSuffix(twoQuestions, "}") + "," + c.want + "}"; string(got.Result.UpdatedInput) != want {
 				t.Errorf("%s\nwant %s", got.Result.UpdatedInput, want)
 			}

@@ -153,7 +153,9 @@ func (d *Desk) allow(a Approval, dec Decision) (Approval, []Note, error) {
 		if len(permissions) > 0 && a.Surface != SurfacePlan {
 			notes = append(notes, Note{Text: "The rule is about what the agent asked for, not about what you changed it into."})
 		}
-		next.Amendment = amendmentDiff(a, text)
+		if dec.Answers == nil { // answered without its document: nothing of that was changed
+			next.Amendment = amendmentDiff(a, text)
+		}
 		if dec.Text == nil && dec.TextHash == "" && a.Surface != SurfaceQuestion {
 			added, removed := diff.Count(diff.Lines(sides(a.Document, text)))
 			notes = append(slices.Clone(notes), Note{Text: fmt.Sprintf("What lies in the staged document was allowed; it is not what was proposed (+%d −%d lines).", added, removed)})

@@ -2,6 +2,7 @@ package lsp_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -13,40 +14,104 @@ import (
 	"countersign/session"
 )
 
-// An agent asks what it is told to ask and runs what it was allowed. It is its
-// own starter; one runs at a time.
-type agent struct {
+// Agents are started for the sessions of a world; the last one started is the
+// one that the steps of a test are about.
+type agents struct {
 	w *world
 
-	mu     sync.Mutex
-	events chan session.Event
-	calls  map[string]approvals.Request
-	open   bool
+	mu   sync.Mutex
+	runs []*agent
+	last *agent
+	next approvals.Request // what the next request has besides
 }
 
-func (a *agent) Start(session.StartOptions) (session.Agent, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.events = make(chan session.Event, 1000)
-	a.calls, a.open = map[string]approvals.Request{}, true
-	a.events <- session.Initialized{SessionID: "session-1", Mode: "default", Version: "0"}
+func (as *agents) Start(o session.StartOptions) (session.Agent, error) {
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	a := &agent{w: as.w, id: o.Resume, mode: o.Mode, events: make(chan session.Event, 1000), calls: map[string]approvals.Request{}, open: true}
+	if a.id == "" {
+		a.id = fmt.Sprintf("session-%d", len(as.runs)+1)
+	}
+	if a.mode == "" {
+		a.mode = "default"
+	}
+	as.runs = append(as.runs, a)
+	as.last = a
+	a.emit(session.Initialized{Mode: a.mode, Version: "0"})
 	return a, nil
 }
 
-// The words of the agent for modes, as the CLI has them.
+// The words of the agents for modes, as the CLI has them.
 var modeWords = map[session.Mode]string{
 	session.Plan: "plan", session.AskBeforeEdit: "default", session.AutoEdit: "acceptEdits", session.Auto: "auto", session.Bypass: "bypassPermissions",
 }
 
-func (a *agent) WordOf(m session.Mode) string { return modeWords[m] }
+func (as *agents) WordOf(m session.Mode) string { return modeWords[m] }
 
-func (a *agent) ModeOf(word string) (session.Mode, bool) {
+func (as *agents) ModeOf(word string) (session.Mode, bool) {
 	for m, w := range modeWords {
 		if w == word {
 			return m, true
 		}
 	}
 	return session.Mode{}, false
+}
+
+// choose has the steps be about the agent of another session, by its number.
+func (as *agents) choose(n int) error {
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	if n < 1 || n > len(as.runs) {
+		return fmt.Errorf("there are %d agents", len(as.runs))
+	}
+	as.last = as.runs[n-1]
+	return nil
+}
+
+// ask sends a request, with what was put in next.
+func (as *agents) ask(id, tool, input string) {
+	as.mu.Lock()
+	q, a := as.next, as.last
+	as.next = approvals.Request{}
+	as.mu.Unlock()
+	q.ID, q.Tool, q.ToolUseID, q.Input = id, tool, "use-"+id, jsontext.Value(input)
+	a.mu.Lock()
+	a.calls[id] = q
+	a.mu.Unlock()
+	a.emit(session.Requested{Request: q})
+}
+
+// cancel takes a request back.
+func (as *agents) cancel(id string) { as.emit(session.Cancelled{RequestID: id}) }
+
+func (as *agents) turnEnds() { as.emit(session.TurnEnded{Subtype: "success", Turns: 1}) }
+
+// emit has the agent do something.
+func (as *agents) emit(e session.Event) {
+	as.mu.Lock()
+	a := as.last
+	as.mu.Unlock()
+	a.emit(e)
+}
+
+// dies is the end of the agent's process that nobody wanted.
+func (as *agents) dies() {
+	as.mu.Lock()
+	a := as.last
+	as.mu.Unlock()
+	a.end(session.Exited{Code: 1, Explanation: "the agent ended with exit code 1"})
+}
+
+// An agent asks what it is told to ask and runs what it was allowed.
+type agent struct {
+	w      *world
+	id     string
+	events chan session.Event
+
+	mu    sync.Mutex
+	mode  string
+	calls map[string]approvals.Request
+	open  bool
 }
 
 func (a *agent) Events() <-chan session.Event { return a.events }
@@ -59,18 +124,20 @@ func (a *agent) emit(e session.Event) {
 	}
 }
 
-// ask sends a request.
-func (a *agent) ask(id, tool, input string) {
-	q := approvals.Request{ID: id, Tool: tool, ToolUseID: "use-" + id, Input: jsontext.Value(input)}
-	a.mu.Lock()
-	a.calls[id] = q
-	a.mu.Unlock()
-	a.emit(session.Requested{Request: q})
+// name is how the agent is called in what a test observes.
+func (a *agent) name() string {
+	if a.id == "session-1" {
+		return "agent"
+	}
+	return "agent of " + a.id
 }
 
 func (a *agent) Send(text string) error {
-	a.w.note("agent reads %q", text)
-	a.emit(session.Initialized{SessionID: "session-1", Mode: "default", Version: "0"})
+	a.w.note("%s reads %q", a.name(), text)
+	a.mu.Lock()
+	mode := a.mode
+	a.mu.Unlock()
+	a.emit(session.Initialized{SessionID: a.id, Mode: mode, Version: "0"})
 	return nil
 }
 
@@ -80,7 +147,7 @@ func (a *agent) Answer(id string, r approvals.Result) error {
 	if err != nil {
 		return err
 	}
-	a.w.note("agent gets %s %s", id, answer)
+	a.w.note("%s gets %s %s", a.name(), id, answer)
 	a.mu.Lock()
 	call := a.calls[id]
 	a.mu.Unlock()
@@ -91,8 +158,25 @@ func (a *agent) Answer(id string, r approvals.Result) error {
 			text, failed = err.Error(), true
 		}
 	}
+	for _, p := range r.UpdatedPermissions {
+		var u struct {
+			Type string `json:"type"`
+			Mode string `json:"mode"`
+		}
+		if json.Unmarshal(p, &u, json.RejectUnknownMembers(false)) == nil && u.Type == "setMode" {
+			a.turnTo(u.Mode)
+		}
+	}
 	a.emit(session.ToolReturned{ToolUseID: call.ToolUseID, IsError: failed, Text: text})
 	return nil
+}
+
+// turnTo has the agent be in another mode, and say so.
+func (a *agent) turnTo(mode string) {
+	a.mu.Lock()
+	a.mode = mode
+	a.mu.Unlock()
+	a.emit(session.ModeReported{Mode: mode})
 }
 
 // run is the tool itself, as far as tests need it.
@@ -122,39 +206,29 @@ func (a *agent) run(call approvals.Request, input jsontext.Value) error {
 	return nil
 }
 
-// cancel takes a request back.
-func (a *agent) cancel(id string) { a.emit(session.Cancelled{RequestID: id}) }
-
-func (a *agent) turnEnds() { a.emit(session.TurnEnded{Subtype: "success", Turns: 1}) }
-
-// dies is the end of the agent's process that nobody wanted.
-func (a *agent) dies() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.open {
-		a.open = false
-		a.events <- session.Exited{Code: 1, Explanation: "the agent ended with exit code 1"}
-		close(a.events)
-	}
-}
-
 func (a *agent) Interrupt() error {
-	a.w.note("agent is interrupted")
+	a.w.note("%s is interrupted", a.name())
+	a.emit(session.TurnEnded{Subtype: "error_during_execution", Interrupted: true, Turns: 1})
 	return nil
 }
 
 func (a *agent) SetMode(mode string) error {
-	a.w.note("agent is set to %s", mode)
+	a.w.note("%s is set to %s", a.name(), mode)
+	a.turnTo(mode)
 	return nil
 }
 
 func (a *agent) Close() error {
+	a.end(session.Exited{Expected: true})
+	return nil
+}
+
+func (a *agent) end(e session.Exited) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.open {
 		a.open = false
-		a.events <- session.Exited{Expected: true}
+		a.events <- e
 		close(a.events)
 	}
-	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"go.lsp.dev/protocol"
+
+	"countersign/approvals"
 )
 
 // A client is what is known of the editor at the other end. It is fixed by
@@ -120,21 +122,29 @@ func (c *client) tellsErrors() bool {
 // keys says in a few words which gestures decide in this editor. It only
 // promises what was seen to arrive: an unmodified buffer is never saved by
 // Emacs, and closing a window tells nothing in Neovim and Helix.
-func (c *client) keys(g GestureSettings) string {
-	save, closing := "saving allows", "closing denies"
+func (c *client) keys(g GestureSettings, surface approvals.Surface) string {
+	allows, denies := "allows", "denies"
+	switch surface {
+	case approvals.SurfaceQuestion:
+		allows, denies = "answers", "declines"
+	case approvals.SurfacePlan:
+		allows, denies = "approves", "keeps planning"
+	}
+	save, closing := "saving", "closing"
 	switch {
 	case c.is("neovim"):
-		save, closing = ":w allows", ":bd denies"
+		save, closing = ":w", ":bd"
 	case c.is("helix"):
-		save, closing = ":w allows", ":bc denies"
+		save, closing = ":w", ":bc"
 	case c.is("emacs"), c.is("eglot"):
-		save, closing = "saving a change allows", "C-x k denies"
+		save, closing = "saving a change", "C-x k"
 	}
+	save += " " + allows
 	if g.SaveMeans == "amend" {
 		save = "saving keeps your text"
 	}
 	if g.CloseMeans == "nothing" {
 		return save
 	}
-	return save + ", " + closing
+	return save + ", " + closing + " " + denies
 }

@@ -107,6 +107,7 @@ func (sn *snapshot) actions(uri string, p *codeActionParams) []action {
 	as = append(as, sn.documentActions(uri, p)...)
 	full := 0
 	offered := map[string]bool{}
+	var kinds []*card // one of each kind
 	offer := func(c *card) {
 		if full == maxInFull || offered[c.ID] || !c.pending() {
 			return
@@ -114,6 +115,9 @@ func (sn *snapshot) actions(uri string, p *codeActionParams) []action {
 		full++
 		offered[c.ID] = true
 		as = append(as, sn.decisions(c, uri)...)
+		if aggregates(c) && !slices.ContainsFunc(kinds, func(x *card) bool { return akin(x, c) }) {
+			kinds = append(kinds, c)
+		}
 	}
 	for _, c := range sn.byURI[uri] {
 		if full == maxInFull || !c.pending() {
@@ -129,6 +133,11 @@ func (sn *snapshot) actions(uri string, p *codeActionParams) []action {
 		// what one keystroke answers.
 		if !opensItself(c) || c.staged == "" || len(c.QuickAnswers) > 0 {
 			offer(c)
+		}
+	}
+	for _, c := range kinds {
+		if n := sn.kindred(c); n > 1 {
+			as = append(as, action{kindAll, fmt.Sprintf("allow all pending of one kind (%d, %s)…", n, oneLine(c.Tool, 40)), "countersign.allowAll", of(c)})
 		}
 	}
 	if rest := len(sn.pending) - full; rest > 0 {

@@ -38,7 +38,7 @@ func init() { // a literal would refer to itself by way of the server
 		"countersign.denyWithReason":  {id, (*server).denyWithReasonCommand},
 		"countersign.denyWithEdits":   {id, (*server).denyWithEditsCommand},
 		"countersign.answer":          {map[string]argKind{"id": argText, "answers": argAnswers, "notes": argNotes}, (*server).answerCommand},
-		"countersign.allowAll":        {id, (*server).allowAllCommand},
+		"countersign.allowAll":        {map[string]argKind{"id": argText, "uri": argText}, (*server).allowAllCommand},
 		"countersign.interrupt":       {session, (*server).interruptCommand},
 		"countersign.newSession":      {map[string]argKind{"beside": argFlag}, (*server).newSessionCommand},
 		"countersign.setMode":         {map[string]argKind{"mode": argText, "session": argText}, (*server).setModeCommand},
@@ -120,7 +120,7 @@ func (s *server) pendingCommand(_ context.Context, sn *snapshot, _ arguments) (a
 
 // marshal encodes a result of our own, whose types the protocol does not know.
 func marshal(v any) (any, error) {
-	raw, err := json.Marshal(v)
+	raw, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		return nil, err
 	}

@@ -98,13 +98,17 @@ func (s *server) settleNow(ctx context.Context, sn *snapshot, c *card, p hub.Set
 		p.Text = sn.editorText(c)
 	}
 	var res hub.Settled
-	err := s.call(ctx, func() *link { s.ours[c.ID] = true; return c.link }, func(ctx context.Context, h Hub) (err error) {
+	err := s.call(ctx, func() *link {
+		s.ours[c.ID] = true
+		s.expectMode(c, p)
+		return c.link
+	}, func(ctx context.Context, h Hub) (err error) {
 		res, err = h.Settle(ctx, p)
 		return err
 	}, func(err error) {
 		if err == nil {
 			s.learn(c.link, res.Approval)
-			s.showInfo("%s.", outcomeWords(&res.Approval, titleOf(&c.Approval)))
+			s.showInfo("%s.", outcomeWords(&res.Approval, s.title(c), p))
 			for _, n := range res.Notes {
 				s.showNote(n)
 			}

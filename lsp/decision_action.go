@@ -1,7 +1,6 @@
 package lsp
 
 import (
-	"fmt"
 	"strings"
 
 	"countersign/approvals"
@@ -16,11 +15,7 @@ func (sn *snapshot) decisions(c *card, uri string) []action {
 	title := sn.label(c)
 	// What a title cannot show in full is to be looked at first.
 	if uri != c.staged && (c.staged != "" || shortened(c)) {
-		verb := "review "
-		if c.Surface == approvals.SurfaceQuestion {
-			verb = "answer "
-		}
-		as = append(as, action{kindReview, verb + title, "countersign.review", of(c)})
+		as = append(as, action{kindReview, "review " + title, "countersign.review", of(c)})
 	}
 	switch c.Surface {
 	case approvals.SurfaceQuestion:
@@ -33,9 +28,6 @@ func (sn *snapshot) decisions(c *card, uri string) []action {
 		as = append(as, action{kindSession, "allow for session " + sessionWords(c), "countersign.allowForSession", of(c)})
 	}
 	as = append(as, ruleActions(c, title, uri)...)
-	if n := sn.kindred(c); n > 1 {
-		as = append(as, action{kindAll, fmt.Sprintf("allow all pending of this kind (%d, %s)…", n, oneLine(c.Tool, 40)), "countersign.allowAll", of(c)})
-	}
 	as = append(as, action{kindDeny, "deny " + title, "countersign.deny", of(c)})
 	if sn.changed(c) {
 		as = append(as, action{kindEdits, "deny " + title + ", and send back my edits as feedback", "countersign.denyWithEdits", of(c)})

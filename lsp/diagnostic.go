@@ -87,7 +87,7 @@ func (s *server) ofStaged(c *card) []protocol.Diagnostic {
 		ds := []protocol.Diagnostic{s.diagnostic(c.ID, 0, c.staged, protocol.DiagnosticSeverityInformation, string(c.State), text)}
 		return append(ds, s.mismatch(c, 0, c.staged)...)
 	}
-	text := fmt.Sprintf("%s asks: %s (%s).", s.asker(c), titleOf(&c.Approval), s.client.keys(s.settings.Gestures))
+	text := fmt.Sprintf("%s asks: %s (%s).", s.asker(c), titleOf(&c.Approval), s.client.keys(s.settings.Gestures, c.Surface))
 	ds := []protocol.Diagnostic{s.diagnostic(c.ID, 0, c.staged, protocol.DiagnosticSeverityInformation, "pending", text)}
 	for i, n := range notesOf(c) {
 		if i == 5 {

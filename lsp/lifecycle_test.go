@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"countersign/approvals"
 	"countersign/session/hub"
 	"countersign/session/rpc"
 )
@@ -153,7 +154,7 @@ func TestClients(t *testing.T) {
 		if got.name != c.name || got.root != c.root {
 			t.Errorf("%s: %q at %q, want %q at %q", c.params, got.name, got.root, c.name, c.root)
 		}
-		if keys := got.keys(DefaultGestureSettings()); keys != c.keys {
+		if keys := got.keys(DefaultGestureSettings(), approvals.SurfaceProposal); keys != c.keys {
 			t.Errorf("%s: %q, want %q", c.params, keys, c.keys)
 		}
 	}

@@ -40,6 +40,7 @@ type list struct {
 	rest  string // from the first line on that only shows
 	size  int64  // of the file when it was last seen
 	time  time.Time
+	busy  bool // its requests are being allowed
 	done  bool
 }
 
@@ -58,8 +59,7 @@ const (
 )
 
 // kindred counts the pending requests of the kind of c that can be allowed with it.
-func (sn *snapshot) kindred(c *card) int {
-	n := 0
+func (sn *snapshot) kindred(c *card) (n int) {
 	for _, x := range sn.pending {
 		if akin(x, c) {
 			n++
@@ -310,7 +310,7 @@ func (s *server) listAt(uri string) *list {
 
 // ofList is what a list says at its top, and where it cannot be read.
 func (s *server) ofList(l *list) []protocol.Diagnostic {
-	text := fmt.Sprintf("%d requests wait here. Saving allows those that are ticked; closing decides nothing.", len(l.items))
+	text := requests(len(l.items)) + " can be allowed here. Saving allows what is ticked; closing decides nothing."
 	if l.done {
 		text = "This list was dealt with. Saving it decides nothing any more."
 	}

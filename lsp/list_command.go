@@ -17,6 +17,9 @@ import (
 // allowAllCommand opens the list of the pending requests of a kind; without an
 // id, of the kind of the oldest one. Nothing is decided by that.
 func (s *server) allowAllCommand(ctx context.Context, sn *snapshot, a arguments) (any, error) {
+	if a.uri != "" {
+		return s.allowList(ctx, sn, canonical(a.uri))
+	}
 	var first *card
 	if a.id == "" {
 		for _, c := range sn.pending {
@@ -114,7 +117,7 @@ func (s *server) listVerdict(v Verdict) bool {
 	}
 	switch v.Kind {
 	case VerdictAllow:
-		s.allowListed(l, v.Text)
+		s.allowListed(l, v.Text, "save")
 	case VerdictDeny: // closed: nothing is decided
 		s.endList(l)
 	case VerdictInert:
@@ -125,8 +128,24 @@ func (s *server) listVerdict(v Verdict) bool {
 	return true
 }
 
-// allowListed allows what a saved list says, each request being checked again.
-func (s *server) allowListed(l *list, text string) {
+// allowList allows what an open list says now, saved or not.
+func (s *server) allowList(ctx context.Context, sn *snapshot, u string) (any, error) {
+	doc, open := sn.texts[u]
+	if _, ok := sn.lists[u]; !ok || !open {
+		return nil, fmt.Errorf("there is no list %s that waits", oneLine(u, 120))
+	}
+	return nil, s.within(ctx, func() {
+		if l := s.listAt(u); l != nil && !l.done {
+			s.allowListed(l, doc.String(), "command")
+		}
+	})
+}
+
+// allowListed allows what a list says, each request being checked again.
+func (s *server) allowListed(l *list, text, how string) {
+	if l.busy {
+		return
+	}
 	chosen, err := l.read(text)
 	if err == nil && len(chosen) == 0 {
 		err = &placeError{4, "no request is ticked"}
@@ -139,6 +158,7 @@ func (s *server) allowListed(l *list, text string) {
 		s.gesture(Event{Kind: EventUnsettled, ID: l.id})
 		return
 	}
+	l.busy = true
 	for _, it := range chosen {
 		s.ours[it.id] = true
 	}
@@ -147,7 +167,7 @@ func (s *server) allowListed(l *list, text string) {
 		errs := make([]error, len(chosen))
 		for i, it := range chosen {
 			if errs[i] = err; err == nil {
-				settled[i], errs[i] = h.Settle(ctx, hub.SettleParams{ID: it.id, Allow: true, Text: &it.text, How: "save", Rule: "listed"})
+				settled[i], errs[i] = h.Settle(ctx, hub.SettleParams{ID: it.id, Allow: true, Text: &it.text, How: how, Rule: "listed"})
 			}
 		}
 		s.push(func() { s.listSettled(l, chosen, settled, errs) })
@@ -182,10 +202,18 @@ func (s *server) listSettled(l *list, chosen []listed, settled []hub.Settled, er
 	s.log.Info("a list was allowed", zap.Int("allowed", allowed), zap.Int("failed", len(failed)))
 	s.endList(l)
 	if len(failed) == 0 {
-		s.showInfo("Allowed the %d requests of the list.", allowed)
+		s.showInfo("Allowed %s of the list.", requests(allowed))
 		return
 	}
-	s.showError("Allowed %d of %d requests. Not allowed: %s.", allowed, len(chosen), strings.Join(failed, "; "))
+	s.showError("Allowed %d of %s. Not allowed: %s.", allowed, requests(len(chosen)), strings.Join(failed, "; "))
+}
+
+// requests is a number of them.
+func requests(n int) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return fmt.Sprintf("%d requests", n)
 }
 
 // endList has a list decide nothing any more.

@@ -108,7 +108,7 @@ func (s *server) waitingWords(cs []*card) string {
 		case len(c.Hidden) > 0:
 			how = "hides text: review it"
 		case c.staged != "" && opensItself(c) && s.settings.Open != "manual" && s.client.showDocument:
-			how = s.client.keys(s.settings.Gestures)
+			how = s.client.keys(s.settings.Gestures, c.Surface)
 		case c.staged != "" && opensItself(c), shortened(c), utf8.RuneCountInString(titleOf(&c.Approval)) > maxNamed:
 			how = "review by code action"
 		}

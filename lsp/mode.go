@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
+	"countersign/approvals"
 	"countersign/session"
 	"countersign/session/hub"
 )
@@ -118,6 +120,31 @@ func (l *link) nameOf(ref string) string {
 	return ref
 }
 
+// anyMode stands for the mode that a decision of this front end leads to: after a
+// plan, or by a rule.
+const anyMode = "*"
+
+// expectMode notes that a decision of this front end changes the mode of the
+// session that asked. The change is then told, but is no warning.
+func (s *server) expectMode(c *card, p hub.SettleParams) {
+	words := ""
+	switch {
+	case !p.Allow:
+		return
+	case p.ForSession:
+		words = c.SessionWords
+	case p.Suggestion != nil && *p.Suggestion < len(c.Rules):
+		words = c.Rules[*p.Suggestion]
+	}
+	if c.Surface != approvals.SurfacePlan && !strings.Contains(words, "(mode ") {
+		return
+	}
+	if c.link.asked == nil {
+		c.link.asked = map[string]string{}
+	}
+	c.link.asked[c.Session] = anyMode
+}
+
 // tellMode tells of a change of mode that nobody here asked for. A looser one is
 // a warning.
 func (s *server) tellMode(l *link, before, now session.Info) {
@@ -137,7 +164,7 @@ func (s *server) tellMode(l *link, before, now session.Info) {
 	if means := modeMeans(now.Mode); means != "" {
 		text += " (" + means + ")"
 	}
-	if looser(before.Mode, now.Mode) {
+	if looser(before.Mode, now.Mode) && asked != anyMode {
 		s.showWarning("%s.", upper(text))
 	} else {
 		s.showInfo("%s.", upper(text))

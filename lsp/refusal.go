@@ -12,14 +12,14 @@ import (
 // its text: an answer with two ticks, input that is no JSON. It is shown at the
 // line concerned until the document changes.
 type refusal struct {
-	line, column int // 1-based, in characters; 0: the whole document, the whole line
+	line, column int // 1-based, in characters; column 0: the whole line
 	words        string
 }
 
 // refusedAt notes the place that the hub's error names.
 func (s *server) refusedAt(id string, he *hub.Error) {
 	c := s.board.cards[id]
-	if c == nil || c.staged == "" || he.Reason == "" {
+	if c == nil || c.staged == "" || he.Line == 0 {
 		return
 	}
 	s.refused[c.staged] = refusal{line: he.Line, column: he.Column, words: he.Reason}

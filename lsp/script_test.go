@@ -1,6 +1,7 @@
 package lsp_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -10,9 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"go.lsp.dev/protocol"
 
 	"countersign/lsp/lsptest"
+	"countersign/session"
 	"countersign/session/hub"
 )
 
@@ -144,12 +148,12 @@ func (w *world) play(script string, files []archived) string {
 }
 
 // split splits a step into words; a word in double quotes is a Go string, one
-// that begins with { goes to the end of the line.
+// that begins with { or [ goes to the end of the line.
 func split(line string) ([]string, error) {
 	var words []string
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
 		switch {
-		case line[0] == '{':
+		case line[0] == '{', line[0] == '[':
 			return append(words, line), nil
 		case line[0] == '"':
 			quoted, err := strconv.QuotedPrefix(line)
@@ -202,6 +206,29 @@ func init() {
 			w.agent.ask(args[0], args[1], strings.ReplaceAll(args[2], "$ROOT", w.root))
 			return nil
 		},
+		// suggest [RULES]: the next request comes with these suggestions.
+		"suggest": func(w *world, args []string) error {
+			return json.Unmarshal([]byte(args[0]), &w.agent.next.Suggestions)
+		},
+		// subagent NAME: the next request is a subagent's.
+		"subagent": func(w *world, args []string) error {
+			w.agent.next.AgentID, w.agent.next.AgentName = "agent-"+args[0], args[0]
+			return nil
+		},
+		// agent NUMBER: what follows is about another session's agent.
+		"agent": func(w *world, args []string) error {
+			n, err := strconv.Atoi(args[0])
+			return errors.Join(err, w.agent.choose(n))
+		},
+		// says TEXT: the agent says something. turns-to MODE: it changes its mode.
+		"says": func(w *world, args []string) error {
+			w.agent.emit(session.Said{Text: args[0]})
+			return nil
+		},
+		"turns-to": func(w *world, args []string) error {
+			w.agent.last.turnTo(args[0])
+			return nil
+		},
 		// cancel REQUEST: the agent takes a request back.
 		"cancel": func(w *world, args []string) error { w.agent.cancel(args[0]); return nil },
 		// turn-ends, agent-dies
@@ -234,6 +261,32 @@ func init() {
 			w.await()
 			w.editor = nil
 			return nil
+		},
+		// select FILE LINE CHARACTER LINE CHARACTER
+		"select": func(w *world, args []string) error {
+			var n [4]uint32
+			for i := range n {
+				v, err := strconv.ParseUint(args[i+1], 10, 32)
+				if err != nil {
+					return err
+				}
+				n[i] = uint32(v)
+			}
+			return w.editor.Select(w.path(args[0]), protocol.Range{
+				Start: protocol.Position{Line: n[0], Character: n[1]}, End: protocol.Position{Line: n[2], Character: n[3]},
+			})
+		},
+		// problem FILE LINE TEXT: the cursor is there, and another server says that of the line.
+		"problem": func(w *world, args []string) error {
+			n, err := strconv.ParseUint(args[1], 10, 32)
+			if err != nil {
+				return err
+			}
+			at := protocol.Position{Line: uint32(n)}
+			r := protocol.Range{Start: at, End: at}
+			return w.editor.Select(w.path(args[0]), r, protocol.Diagnostic{
+				Range: r, Severity: protocol.DiagnosticSeverityError, Source: protocol.NewOptional("gopls"), Message: protocol.String(args[2]),
+			})
 		},
 		// actions FILE, do FILE TITLE, hover FILE LINE, lenses FILE
 		"actions": func(w *world, args []string) error {
@@ -283,7 +336,14 @@ func init() {
 		"command": func(w *world, args []string) error {
 			var raw []jsontext.Value
 			for _, a := range args[1:] {
-				raw = append(raw, jsontext.Value(w.ids(a)))
+				v := jsontext.Value(w.ids(a))
+				if a[0] != '{' { // a string alone
+					var err error
+					if v, err = json.Marshal(w.ids(a)); err != nil {
+						return err
+					}
+				}
+				raw = append(raw, v)
 			}
 			res, err := w.editor.Execute(w.t.Context(), args[0], raw...)
 			if err != nil {
@@ -320,6 +380,19 @@ func init() {
 				line += ", " + a.Outcome.State
 			}
 			w.note("agent's request %s: %s", args[0], strings.TrimSpace(line))
+			return nil
+		},
+		// look FILE: the text of a buffer, as the editor shows it.
+		"look": func(w *world, args []string) error {
+			b, ok := w.editor.Buffer(w.path(args[0]))
+			if !ok {
+				return fmt.Errorf("no buffer %s", args[0])
+			}
+			changed := ""
+			if b.Dirty() {
+				changed = ", unsaved"
+			}
+			w.note("ask %s, version %d%s:\n%s", args[0], b.Version, changed, strings.TrimSuffix(b.Text, "\n"))
 			return nil
 		},
 		// buffers: what the editor has open.

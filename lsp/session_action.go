@@ -23,6 +23,9 @@ func (sn *snapshot) documentActions(uri string, p *codeActionParams) []action {
 	if _, ok := sn.talks[uri]; ok {
 		as = append(as, action{kindSend, "send what is written below the line", "countersign.send", sendArgument{URI: uri}})
 	}
+	if _, ok := sn.lists[uri]; ok {
+		as = append(as, action{kindAll, "allow what is ticked in this list", "countersign.allowAll", sendArgument{URI: uri}})
+	}
 	if doc, open := sn.texts[uri]; open && isSessionsDocument(uri) {
 		line := int(p.Range.Start.Line)
 		if line >= doc.Lines() {

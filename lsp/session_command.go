@@ -186,5 +186,8 @@ func sessionOnLine(line string) (ref, words string, ok bool) {
 		return "", "", false
 	}
 	words = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(rest[:i], "- "), "now: "))
+	if end := strings.LastIndex(words, "”"); end >= 0 {
+		words = words[:end+len("”")]
+	}
 	return rest[i+1:], words, rest[i+1:] != ""
 }

@@ -100,6 +100,7 @@ type snapshot struct {
 	storage  string            // of the hub of the root; empty while there is none
 	reasons  map[string]string // reason documents: URI → approval id
 	talks    map[string]string // documents of sessions: URI → session
+	lists    map[string]string // lists that are not dealt with: URI → id
 	prompt   string            // URI of the prompt document; empty while there is no hub
 }
 
@@ -116,6 +117,12 @@ func (s *server) snapshot() *snapshot {
 			reasons:  maps.Clone(s.reasons),
 			several:  s.several(),
 			talks:    map[string]string{},
+			lists:    map[string]string{},
+		}
+		for id, l := range s.lists {
+			if !l.done {
+				sn.lists[l.uri] = id
+			}
 		}
 		for u, t := range s.talks {
 			sn.talks[u] = t.session

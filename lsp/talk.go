@@ -220,8 +220,8 @@ func (s *server) transcriptChanged(l *link, c hub.TranscriptChange) {
 	}
 	if t := s.talkOf(l, c.Session); t != nil {
 		t.news = true
-		if t.path == "" {
-			t.path = c.Path
+		if t.seen && t.path != c.Path { // another conversation has begun
+			t.path, t.offset = c.Path, 0
 		}
 	}
 }

@@ -108,6 +108,7 @@ func inShort(c *card, p hub.SettleParams) hub.SettleParams {
 func (s *server) settle(c *card, p hub.SettleParams) {
 	l := c.link
 	s.ours[c.ID] = true
+	s.expectMode(c, p)
 	s.need(l, func(ctx context.Context, h Hub, err error) {
 		var res hub.Settled
 		if err == nil {
@@ -124,7 +125,7 @@ func (s *server) settled(l *link, c *card, p hub.SettleParams, res hub.Settled, 
 	defer delete(s.ours, c.ID)
 	if err == nil {
 		s.learn(l, res.Approval)
-		s.showInfo("%s.", outcomeWords(&res.Approval, s.title(c)))
+		s.showInfo("%s.", outcomeWords(&res.Approval, s.title(c), p))
 		for _, n := range res.Notes {
 			s.showNote(n)
 		}
@@ -273,18 +274,35 @@ func (s *server) outcome(c, before *card) {
 func opensItself(c *card) bool { return c.Surface != approvals.SurfacePanel }
 
 // outcomeWords says what a decision of this front end came to.
-func outcomeWords(a *hub.Approval, title string) string {
-	switch a.State {
-	case approvals.Allowed:
+func outcomeWords(a *hub.Approval, title string, p hub.SettleParams) string {
+	switch {
+	case a.State == approvals.Allowed && a.Surface == approvals.SurfaceQuestion:
+		return "Answered: " + title
+	case a.State == approvals.Allowed:
+		done := "Allowed"
+		if a.Surface == approvals.SurfacePlan {
+			done = "Approved"
+		}
 		if a.Amended {
-			return "Allowed, as you amended it: " + title
+			done += ", as you amended it"
 		}
-		return "Allowed: " + title
-	case approvals.Denied:
+		return done + ": " + title
+	case a.State == approvals.Denied:
+		done := "Denied"
+		switch {
+		case p.WithEdits:
+			done += ", with your changes as feedback"
+		case p.Interrupt:
+			done += ", and the turn is stopped"
+		case a.Surface == approvals.SurfaceQuestion:
+			done = "Declined"
+		case a.Surface == approvals.SurfacePlan:
+			done = "Not approved"
+		}
 		if a.Reason != "" {
-			return fmt.Sprintf("Denied: %s (%s)", title, oneLine(a.Reason, 120))
+			return fmt.Sprintf("%s: %s (%s)", done, title, oneLine(a.Reason, 120))
 		}
-		return "Denied: " + title
+		return done + ": " + title
 	}
 	return "Withdrawn: " + title
 }

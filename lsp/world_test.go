@@ -34,7 +34,7 @@ type world struct {
 	root    string
 	storage string
 	hub     *hub.Local
-	agent   *agent
+	agent   *agents
 	editor  *lsptest.Editor
 	kind    lsptest.Kind
 	served  chan error // of the server that serves now
@@ -63,7 +63,7 @@ func inWorld(t *testing.T, f func(w *world)) {
 				t.Fatal(err)
 			}
 		}
-		w.agent = &agent{w: w}
+		w.agent = &agents{w: w}
 		w.hub, err = hub.NewLocal(hub.RunOptions{Root: w.root, Starter: w.agent, Now: time.Now}, filepath.Join(dir, "storage"))
 		if err != nil {
 			t.Fatal(err)
@@ -248,8 +248,25 @@ func (w *world) path(name string) string {
 		w.t.Fatalf("no staged document of %s", name)
 	case name == "prompt":
 		return filepath.Join(w.storage, "prompt.md")
+	case name == "list" || name == "session" || name == "sessions":
+		return w.own(map[string]string{"list": "allow.md", "session": "session.md", "sessions": "sessions.md"}[name])
 	}
 	return filepath.Join(w.root, name)
+}
+
+// own is the path of the last document of that name that the editor has.
+func (w *world) own(base string) string {
+	w.t.Helper()
+	path := ""
+	for _, b := range w.editor.Buffers() {
+		if filepath.Base(b.Path) == base && strings.HasPrefix(b.Path, w.storage) {
+			path = b.Path
+		}
+	}
+	if path == "" {
+		w.t.Fatalf("no document %s", base)
+	}
+	return path
 }
 
 // write writes a file of the workspace as some other program does.
@@ -326,18 +343,22 @@ func (w *world) take() []string {
 	})
 }
 
+// ownFolder is the folder of a document of the server's own.
+var ownFolder = regexp.MustCompile(`/(talks|lists|views|sessions)/[^/]+/`)
+
 // machine are numbers of the machine in the answers of commands.
 var machine = regexp.MustCompile(`"(modTime|inode|device|pid|uid)":\d+`)
 
 // plain replaces what differs from run to run by names.
 func (w *world) plain(s string) string {
 	for id, request := range w.names {
-		for _, name := range []string{"file.txt", "a.txt", "b.txt", "new.txt", "command.sh", "input.json"} {
+		for _, name := range []string{"file.txt", "a.txt", "b.txt", "new.txt", "command.sh", "input.json", "question.md", "plan.md"} {
 			s = strings.ReplaceAll(s, "file://"+filepath.Join(w.storage, "proposed", id, name), "@"+request)
 			s = strings.ReplaceAll(s, filepath.Join(w.storage, "proposed", id, name), "@"+request)
 		}
 		s = strings.ReplaceAll(s, id, "<"+request+">")
 	}
+	s = ownFolder.ReplaceAllString(s, "/$1/…/")
 	s = strings.ReplaceAll(s, "file://"+w.storage, "$STORAGE")
 	s = strings.ReplaceAll(s, w.storage, "$STORAGE")
 	s = strings.ReplaceAll(s, "file://"+w.root+"/", "")

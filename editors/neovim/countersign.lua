@@ -74,11 +74,17 @@ local function edited(err, params, ctx, cfg)
   local clean = {}
   if own[params.label] then
     params.label = nil -- it would be echoed
+    local uris = vim.tbl_keys(params.edit.changes or {})
     for _, change in ipairs(params.edit.documentChanges or {}) do
-      local buf = vim.uri_to_bufnr(change.uri or change.textDocument.uri)
       if change.kind == 'delete' then
-        leave(buf)
-      elseif vim.api.nvim_buf_is_loaded(buf) and not vim.bo[buf].modified then
+        leave(vim.uri_to_bufnr(change.uri))
+      else
+        table.insert(uris, change.textDocument.uri)
+      end
+    end
+    for _, uri in ipairs(uris) do
+      local buf = vim.uri_to_bufnr(uri)
+      if vim.api.nvim_buf_is_loaded(buf) and not vim.bo[buf].modified then
         table.insert(clean, buf)
       end
     end

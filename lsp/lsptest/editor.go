@@ -72,6 +72,10 @@ type Buffer struct {
 	Open      bool // the server was told so
 	Hidden    bool // loaded, in no window
 	Shown     bool // opened by showDocument
+	// What is selected, and what the person is told is wrong there: they go with a
+	// request for code actions.
+	Selection protocol.Range
+	Problems  []protocol.Diagnostic
 	openedAt  time.Time
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -96,6 +97,16 @@ func (h *handler) Request(method string, params jsontext.Value) func(context.Con
 		_ = json.Unmarshal(params, &p)
 		e.opts.Observe(Observation{Kind: "ask", Text: p.Message})
 		return null
+	case "workspace/textDocumentContent/refresh":
+		var p struct {
+			URI string `json:"uri"`
+		}
+		_ = json.Unmarshal(params, &p)
+		e.opts.Observe(Observation{Kind: "ask", URI: p.URI, Text: "refresh"})
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.later(time.Millisecond, func() { e.read(p.URI) })
+		return null
 	case "client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create",
 		"workspace/codeLens/refresh", "workspace/diagnostic/refresh", "workspace/inlayHint/refresh":
 		return null
@@ -117,6 +128,10 @@ func (e *Editor) showDocument(params jsontext.Value) (any, error) {
 	if e.quitting {
 		return map[string]any{"success": false}, nil
 	}
+	if !strings.HasPrefix(p.URI, "file:") {
+		e.later(time.Millisecond, func() { e.read(p.URI) })
+		return map[string]any{"success": true}, nil
+	}
 	path := pathOf(p.URI)
 	if _, err := os.Stat(path); err != nil && !e.kind.showsMissing {
 		return map[string]any{"success": false}, nil
@@ -129,6 +144,22 @@ func (e *Editor) showDocument(params jsontext.Value) (any, error) {
 		return map[string]any{"success": false}, nil
 	}
 	return map[string]any{"success": true}, nil
+}
+
+// read reads a virtual document anew, in the background. The caller holds mu.
+func (e *Editor) read(u string) {
+	conn, ctx := e.conn, e.ctx
+	e.late.Go(func() {
+		var res struct {
+			Text string `json:"text"`
+		}
+		err := conn.Call(ctx, "workspace/textDocumentContent", map[string]any{"uri": u}, &res)
+		text := res.Text
+		if err != nil {
+			text = err.Error()
+		}
+		e.opts.Observe(Observation{Kind: "ask", URI: u, Text: "reads:\n" + strings.TrimSuffix(text, "\n")})
+	})
 }
 
 func (e *Editor) configuration(params jsontext.Value) (any, error) {

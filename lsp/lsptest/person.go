@@ -272,12 +272,22 @@ type Action struct {
 // Actions asks for the code actions at the start of a document.
 func (e *Editor) Actions(ctx context.Context, path string) ([]Action, error) {
 	var actions []Action
+	b, _ := e.Buffer(path)
+	problems := append([]protocol.Diagnostic{}, b.Problems...)
 	err := e.call(ctx, "textDocument/codeAction", map[string]any{
 		"textDocument": map[string]any{"uri": fileURI(path)},
-		"range":        protocol.Range{},
-		"context":      map[string]any{"diagnostics": []any{}, "triggerKind": 1},
+		"range":        b.Selection,
+		"context":      map[string]any{"diagnostics": problems, "triggerKind": 1},
 	}, &actions)
 	return actions, err
+}
+
+// Select selects a part of a document, with what other servers say about it.
+func (e *Editor) Select(path string, r protocol.Range, problems ...protocol.Diagnostic) error {
+	return e.with(path, func(b *Buffer) error {
+		b.Selection, b.Problems = r, problems
+		return nil
+	})
 }
 
 // Run runs an action: its command, as every editor does.
