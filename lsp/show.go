@@ -29,7 +29,8 @@ func (s *server) openNext() {
 	}
 	// Helix goes there either way. Asked not to, it opens one more split for
 	// every proposal, and closing the document leaves the split.
-	s.showDocument(u, s.client.is("helix"), lineWithin(u, s.lineOf(u)), nil)
+	line := s.lineOf(u)
+	s.showDocument(u, s.client.is("helix"), func() uint32 { return lineWithin(u, line) }, nil)
 }
 
 // lineOf is the line at which a staged document is best shown.
@@ -42,13 +43,14 @@ func (s *server) lineOf(u string) uint32 {
 	return 0
 }
 
-// showDocument asks the editor to show a document at a line that it has. failed, if given, runs on the
-// loop when it did not.
-func (s *server) showDocument(u string, focus bool, line uint32, failed func()) {
+// showDocument asks the editor to show a document. at finds a line that it has,
+// beside the loop, because it may have to read the file; failed, if given, runs
+// on the loop when the editor did not show it.
+func (s *server) showDocument(u string, focus bool, at func() uint32, failed func()) {
 	s.gesture(Event{Kind: EventShown, URI: u})
 	p := &protocol.ShowDocumentParams{URI: uri.URI(u), TakeFocus: &focus}
 	s.work(func(ctx context.Context) {
-		if line > 0 {
+		if line := at(); line > 0 {
 			at := protocol.Position{Line: line}
 			p.Selection = &protocol.Range{Start: at, End: at}
 		}
@@ -101,7 +103,7 @@ func (s *server) bring(u string, line uint32, what string) {
 func (s *server) bringLine(u string, line uint32, what string) {
 	switch {
 	case s.client.showDocument:
-		s.showDocument(u, true, line, func() { s.nameFile(u, what) })
+		s.showDocument(u, true, func() uint32 { return line }, func() { s.nameFile(u, what) })
 	case s.client.applyEdit && !s.isOpen(u):
 		s.editVirtually(u, what)
 	default:
