@@ -37,7 +37,7 @@ func TestPulledSettings(t *testing.T) {
 		sameJSON(t, "configuration", b.sent("workspace/configuration")[0], `{"items":[{"section":"countersign"}]}`)
 
 		b.mu.Lock()
-		b.answer["workspace/configuration"] = func(string) string { return `[{"open":"manual","permissionMode":"plan","armDelayMs":"long"}]` }
+		b.answerWith("workspace/configuration", func(string) string { return `[{"open":"manual","permissionMode":"plan","armDelayMs":"long"}]` })
 		b.mu.Unlock()
 		b.notify("workspace/didChangeConfiguration", `{"settings":null}`)
 		if len(b.hub.set) != 1 || b.hub.set[0].PermissionMode != "plan" {

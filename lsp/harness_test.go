@@ -172,6 +172,13 @@ func (h *benchHandler) Request(method string, params jsontext.Value) func(contex
 	}
 }
 
+// answerWith says how the editor answers a request of the server from now on.
+func (b *bench) answerWith(method string, f func(params string) string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.answer[method] = f
+}
+
 func (b *bench) request(method, params string) string {
 	b.t.Helper()
 	result, err := b.try(method, params)

@@ -88,11 +88,11 @@ func TestASentPromptIsClosed(t *testing.T) {
 		if n := len(b.sent("workspace/applyEdit")); n != 0 {
 			t.Fatalf("closed while the person types")
 		}
-		b.answer["workspace/applyEdit"] = func(string) string {
+		b.answerWith("workspace/applyEdit", func(string) string {
 			_ = os.Remove(pathOf(uri))
 			_ = b.conn.Notify("textDocument/didClose", jsontext.Value(`{"textDocument":{"uri":"`+uri+`"}}`))
 			return `{"applied":true}`
-		}
+		})
 		b.wait(time.Second)
 		edits := b.sent("workspace/applyEdit")
 		if len(edits) != 1 {

@@ -65,9 +65,14 @@ func (r *rig) newChain(name string) (*chain, error) {
 			return nil, err
 		}
 	}
+	var status hubStatus
+	if err := c.command("countersign.status", nil, &status); err != nil {
+		return nil, err
+	}
+	c.hub = status.PID
 	r.closing = append(r.closing, func() error {
 		c.agent.close()
-		return errors.Join(c.quit(), r.stopHub(root))
+		return errors.Join(c.quit(), r.stopHub(root, c.hub))
 	})
 	if err := c.begin(); err != nil {
 		return nil, err
@@ -75,12 +80,12 @@ func (r *rig) newChain(name string) (*chain, error) {
 	if err := <-prompted; err != nil {
 		return nil, err
 	}
-	var status struct {
-		PID int `json:"pid"`
-	}
-	err = c.command("countersign.status", nil, &status)
-	c.hub = status.PID
-	return c, err
+	return c, nil
+}
+
+// hubStatus is of what countersign.status answers.
+type hubStatus struct {
+	PID int `json:"pid"`
 }
 
 // begin answers the hub's greeting and takes up the prompt.

@@ -36,6 +36,12 @@ func memoryOf(pid int) (now, most int64, err error) {
 	return now, most, nil
 }
 
+// alive says whether a process runs; one that only waits to be reaped does not.
+func alive(pid int) bool {
+	_, _, err := memoryOf(pid)
+	return err == nil
+}
+
 // load is how busy the machine has been in the last minute.
 func load() string {
 	data, err := os.ReadFile("/proc/loadavg")

@@ -28,7 +28,7 @@ func newRig(countersign string) (*rig, error) {
 		return nil, err
 	}
 	r := &rig{dir: dir, countersign: countersign}
-	r.closing = append(r.closing, r.remove)
+	r.closing = append(r.closing, func() error { return os.RemoveAll(dir) })
 	if r.self, err = os.Executable(); err != nil {
 		return r, err
 	}
@@ -81,23 +81,18 @@ func (r *rig) workspace(name string) (string, error) {
 	return root, os.MkdirAll(root, 0o700)
 }
 
-// stopHub ends the hub of a workspace.
-func (r *rig) stopHub(root string) error {
+// stopHub ends the hub of a workspace, and waits until its process is gone: what
+// it still writes must not come back after the folder was removed.
+func (r *rig) stopHub(root string, pid int) error {
 	cmd := r.command("stop", "--hub", "--root", root)
 	cmd.Stderr = nil
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("ending the hub of %s: %w: %s", root, err, out)
 	}
-	return nil
-}
-
-// remove removes the folder. Hubs that were told to end may still write their
-// last lines there.
-func (r *rig) remove() error {
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		err := os.RemoveAll(r.dir)
-		if err == nil || time.Since(began) > patience {
-			return err
+	for began := time.Now(); alive(pid); time.Sleep(time.Millisecond) {
+		if time.Since(began) > patience {
+			return fmt.Errorf("the hub of %s, process %d, does not end", root, pid)
 		}
 	}
+	return nil
 }

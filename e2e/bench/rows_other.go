@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/go-json-experiment/json"
 )
 
 // start is a sample of the third row: from the start of a server's process to
@@ -74,10 +76,14 @@ func (b *bench) startRows(up string, n int) ([]*row, error) {
 			if err := e.quit(); err != nil {
 				return 0, err
 			}
-			if kind.stop {
-				return took, b.stopHub(root)
+			if !kind.stop {
+				return took, nil
 			}
-			return took, nil
+			var status hubStatus
+			if err := json.Unmarshal(m.Result, &status); err != nil {
+				return 0, err
+			}
+			return took, b.stopHub(root, status.PID)
 		})
 		all = append(all, reply, ready)
 		if err != nil {
