@@ -36,9 +36,7 @@ func TestPulledSettings(t *testing.T) {
 			`{"registrations":[{"id":"countersign.configuration","method":"workspace/didChangeConfiguration","registerOptions":{"section":"countersign"}}]}`)
 		sameJSON(t, "configuration", b.sent("workspace/configuration")[0], `{"items":[{"section":"countersign"}]}`)
 
-		b.mu.Lock()
 		b.answerWith("workspace/configuration", func(string) string { return `[{"open":"manual","permissionMode":"plan","armDelayMs":"long"}]` })
-		b.mu.Unlock()
 		b.notify("workspace/didChangeConfiguration", `{"settings":null}`)
 		if len(b.hub.set) != 1 || b.hub.set[0].PermissionMode != "plan" {
 			t.Errorf("the hub was configured: %+v", b.hub.set)
