@@ -33,7 +33,9 @@ func run(m *testing.M) int {
 		return 1
 	}
 	program = filepath.Join(dir, "countersign")
-	build := exec.Command("go", "build", fmt.Sprintf("-race=%t", raced), "-o", program, "countersign/cmd/countersign")
+	// Without the revision of a clean checkout, a build is told from another by
+	// its file: a copy then counts as an upgrade.
+	build := exec.Command("go", "build", "-buildvcs=false", fmt.Sprintf("-race=%t", raced), "-o", program, "countersign/cmd/countersign")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "countersign does not build:", err)
