@@ -131,7 +131,9 @@ func TestResumeAnEarlierSession(t *testing.T) {
 
 		// One that the agent does not know: it is told, and nothing is lost.
 		w.awaitSession("waits", func(s sessionInfo) bool { return s.ID == first.ID && s.State == "idle" })
-		_, _ = w.command("resume", "00000000-0000-4000-8000-000000000000")
+		if out, err := w.command("resume", "00000000-0000-4000-8000-000000000000"); err == nil || !strings.Contains(out+err.Error(), "knows no session") {
+			t.Errorf("resume of a session that nobody knows: %v: %s", err, out)
+		}
 		w.awaitSession("tells what the agent does not know", func(s sessionInfo) bool {
 			return s.State == "ended" && strings.Contains(s.Error, "knows no session")
 		})

@@ -346,11 +346,16 @@ func TestAnAgentThatNeverBeganKeepsTheConversation(t *testing.T) {
 				defer b.Close()
 				b.start(t).end(Exited{Explanation: "crashed"})
 				synctest.Wait()
-				if _, err := b.Resume(Past{}, nil, DefaultSettings()); err != nil {
-					t.Fatal(err)
-				}
-				b.agents.last(t).end(c.exit)
+				failed := make(chan error)
+				go func() {
+					_, err := b.Resume(Past{}, nil, DefaultSettings())
+					failed <- err
+				}()
 				synctest.Wait()
+				b.agents.last(t).end(c.exit)
+				if err := <-failed; err == nil || err.Error() != c.exit.Explanation {
+					t.Errorf("resumed: %v", err)
+				}
 				if i := b.Info(); i.Resumable != (c.want != "") {
 					t.Errorf("%+v", i)
 				}

@@ -57,6 +57,10 @@ func (s *Session) take(r *run, e Event) {
 			i.Error = ""
 			r.started, r.prompted, r.prompts = true, false, nil
 		})
+		if !r.isUp {
+			r.isUp = true
+			close(r.up)
+		}
 	case ModeReported:
 		s.observed(r, e.Mode, false)
 	case Requested:
@@ -202,14 +206,22 @@ func (s *Session) exited(r *run, e Exited) Exited {
 	if held > 0 && !ending && len(again) == 0 {
 		e.Explanation += "; the prompt was not sent"
 	}
+	awaited := r.awaited && !r.isUp && !ending && len(again) == 0
+	if awaited {
+		r.gone = e.Explanation
+	}
 	env, settings := s.env, s.settings
 	// An end is quiet only where nobody waited for anything.
 	working := s.info.State == StateRunning || s.info.State == StateStarting
 	s.mu.Unlock()
-	for id, in := range open {
-		s.o.Desk.WithdrawIn(in, id, "the agent that asked is gone: "+e.Explanation)
+	why := "the agent that asked is gone: " + cmp.Or(e.Explanation, "it ended")
+	if ending {
+		why = "the agent that asked is gone: it was stopped"
 	}
-	if !ending && len(again) == 0 && (!e.Expected || working || len(open) > 0) {
+	for id, in := range open {
+		s.o.Desk.WithdrawIn(in, id, why)
+	}
+	if !ending && !awaited && len(again) == 0 && (!e.Expected || working || len(open) > 0) {
 		s.o.Report(true, e.Explanation, "")
 	}
 	s.change(func(i *Info) {

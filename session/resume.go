@@ -1,6 +1,13 @@
 package session
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
+
+// upWithin is how long Resume waits for the agent to say that it is up. The
+// CLI takes a second or two, on a slow machine several.
+const upWithin = 20 * time.Second
 
 // ErrNothingToResume is the answer to Resume where no earlier session is known.
 var ErrNothingToResume = errors.New("there is no earlier session to go on with")
@@ -14,13 +21,25 @@ type Past struct {
 	Turns   int
 }
 
-// Resume goes on with an earlier conversation. An agent is started at once, so
-// that it shows whether it still knows it. What runs already under that id goes
-// on as it is; another conversation is ended first.
+// Resume goes on with an earlier conversation. An agent is started at once, and
+// waited for, so that it shows whether it still knows it: an error says that it
+// does not, or that it ended for another reason. One that says nothing for 20 s
+// is left to start. What runs already under that id goes on as it is; another
+// conversation is ended first.
 //
 // The agent is started in no looser mode than the conversation was in last.
 // That it may ask for nothing at all has to be asked for anew.
 func (s *Session) Resume(was Past, env []string, settings Settings) (Info, error) {
+	r, err := s.startAgain(was, env, settings)
+	if r == nil || err != nil {
+		return s.Info(), err
+	}
+	return s.awaitUp(r)
+}
+
+// startAgain starts an agent for an earlier conversation, and returns none if
+// one is at it already.
+func (s *Session) startAgain(was Past, env []string, settings Settings) (*run, error) {
 	id := was.ID
 	s.turnstile <- struct{}{}
 	defer func() { <-s.turnstile }()
@@ -33,14 +52,14 @@ func (s *Session) Resume(was Past, env []string, settings Settings) (Info, error
 	s.mu.Unlock()
 	switch {
 	case closed:
-		return s.Info(), ErrClosed
+		return nil, ErrClosed
 	case same:
-		return s.Info(), nil
+		return nil, nil
 	case id == "":
-		return s.Info(), ErrNothingToResume
+		return nil, ErrNothingToResume
 	}
 	if err := s.end(); err != nil {
-		return s.Info(), err
+		return nil, err
 	}
 	s.change(func(i *Info) {
 		if i.ID != id {
@@ -56,8 +75,32 @@ func (s *Session) Resume(was Past, env []string, settings Settings) (Info, error
 		}
 		s.resume = id
 	})
-	_, err := s.start(env, settings)
-	return s.Info(), err
+	r, err := s.start(env, settings)
+	if err == nil {
+		s.mu.Lock()
+		r.awaited = true
+		s.mu.Unlock()
+	}
+	return r, err
+}
+
+// awaitUp waits until an agent is up or has ended, or for as long as one may
+// take. Whoever ends it meanwhile has their way.
+func (s *Session) awaitUp(r *run) (Info, error) {
+	late := time.NewTimer(upWithin)
+	defer late.Stop()
+	select {
+	case <-r.up:
+	case <-r.done:
+	case <-late.C:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.awaited = false
+	if r.gone != "" {
+		return s.info, errors.New(r.gone)
+	}
+	return s.info, nil
 }
 
 // Stop ends the agent. What it asked is withdrawn, never decided; the next Send

@@ -85,6 +85,7 @@ type Session struct {
 // A run is one agent from start to end.
 type run struct {
 	agent Agent
+	up    chan struct{} // closed when it has said that it is up
 	done  chan struct{} // closed when its last event has been dealt with
 
 	// guarded by Session.mu:
@@ -96,6 +97,9 @@ type run struct {
 	resumes  string            // the session it was to go on with
 	prompts  []string          // sent before its first turn began
 	afresh   bool              // these are sent again, to another agent
+	isUp     bool              // up is closed; the reading goroutine's own
+	awaited  bool              // Resume waits for up, and tells if it ends instead
+	gone     string            // how it ended, if that was told by Resume
 	ending   bool              // Close, Renew, Stop or a change of mode ends it
 	failed   string            // why it was ended, for people, if not at their wish
 	wanted   string            // the mode it was started in; "" if it was not told any
@@ -292,7 +296,7 @@ func (s *Session) start(env []string, settings Settings) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		agent: agent, done: make(chan struct{}), wanted: word, before: before, checked: word == "", resumes: resume,
+		agent: agent, up: make(chan struct{}), done: make(chan struct{}), wanted: word, before: before, checked: word == "", resumes: resume,
 		pending: make(map[string]string), names: make(map[string]string), tools: make(map[string]string), asked: map[string]bool{word: true},
 	}
 	s.change(func(*Info) {
