@@ -55,6 +55,7 @@ func FuzzAmend(f *testing.F) {
 	f.Add("“a”\r\n", `"a"`, `"b"`, "\u2028", byte(3))
 	f.Add(" \n", "", "x", "y\r", byte(4))
 	f.Add("0one", "one", "", "\uFEFF", byte(3))
+	f.Add("\uFEFF\uFEFF", "one", "", "x", byte(1)) // the original is a mark, too
 	f.Add("a\r\r\nb\r\n", "b", "c", "a\r\r\n", byte(0))
 	f.Fuzz(func(t *testing.T, file, old, put, text string, kind byte) {
 		content := has(file)

@@ -47,6 +47,9 @@ func proposeWrite(p *Proposal, read ReadFile, limit int64) error {
 }
 
 func (w writeWay) amend(p *Proposal, text string) (Amendment, error) {
+	if p.file.exists && text == p.original {
+		return p.restored(), nil
+	}
 	if p.file.bom() || w.contentBOM {
 		// The mark is not part of the text; an editor that adds one of its
 		// own means the same one.
