@@ -90,6 +90,7 @@ func FuzzHidden(f *testing.F) {
 	f.Add("a\u200bb\r\n\n"+strings.Repeat(" ", 70)+"x", "c\n", 0)
 	f.Add(`{"a":"\u202e\ud83d\ude00"}`, "", 2)
 	f.Add("a\xff\r\rb", "a\xff", 1)
+	f.Add("a"+strings.Repeat(" ", 70)+"\xe2", "", 0)
 	f.Fuzz(func(t *testing.T, text, baseline string, kind int) {
 		lines := diff.SplitLines(text)
 		for _, p := range Hidden(text, baseline, TextKind(uint(kind)%3)) {

@@ -233,7 +233,8 @@ func (f *finder) padding(l string, line, from int) {
 			continue
 		}
 		if seen && blanks >= padInside || blanks >= padBefore {
-			f.add(l, HiddenPlace{Line: line, Column: column, Offset: from + i, Length: utf8.RuneLen(r), Words: fmt.Sprintf("text after %d blanks", blanks)})
+			_, size := utf8.DecodeRuneInString(l[i:]) // a byte that is no UTF-8 is one
+			f.add(l, HiddenPlace{Line: line, Column: column, Offset: from + i, Length: size, Words: fmt.Sprintf("text after %d blanks", blanks)})
 		}
 		blanks, seen = 0, true
 	}

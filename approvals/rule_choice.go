@@ -18,6 +18,7 @@ type RuleChoice struct {
 	Suggestion  int    `json:"suggestion"`           // index into Request.Suggestions
 	Destination string `json:"destination,omitzero"` // "" only where the agent names none and none can be chosen
 	Words       string `json:"words"`                // what it lets through, and which file it writes
+	Title       string `json:"title,omitzero"`       // Words for a list that cuts long lines off; "" where Words will do
 	Own         bool   `json:"suggested,omitzero"`   // the agent suggests it just so
 }
 
@@ -38,7 +39,7 @@ func RuleChoices(req Request) []RuleChoice {
 	updates := make([]permissionUpdate, len(req.Suggestions))
 	for i, s := range req.Suggestions {
 		updates[i], _ = readUpdate(s)
-		add(RuleChoice{Suggestion: i, Destination: updates[i].Destination, Words: RuleWords(s), Own: true})
+		add(RuleChoice{Suggestion: i, Destination: updates[i].Destination, Words: RuleWords(s), Title: updates[i].title(), Own: true})
 	}
 	for i, u := range updates {
 		if !u.redirects() {
@@ -48,7 +49,7 @@ func RuleChoices(req Request) []RuleChoice {
 			continue
 		}
 		for _, u.Destination = range destinations {
-			add(RuleChoice{Suggestion: i, Destination: u.Destination, Words: u.words()})
+			add(RuleChoice{Suggestion: i, Destination: u.Destination, Words: u.words(), Title: u.title()})
 		}
 	}
 	return all

@@ -47,6 +47,14 @@ func TestRuleChoices(t *testing.T) {
 		if !strings.Contains(c.Words, "Bash(touch x *)") || !strings.Contains(c.Words, words[c.Destination]) {
 			t.Errorf("%s: %s", c.Destination, c.Words)
 		}
+		// What tells it from the others is within what a menu of 80 columns shows.
+		file := words[c.Destination]
+		if c.Destination == "session" {
+			file = "no file"
+		}
+		if first := c.Title[:min(len(c.Title), 60)]; !strings.Contains(first, "("+file+")") || !strings.Contains(first, "Bash(touch x *)") {
+			t.Errorf("%s: %s", c.Destination, c.Title)
+		}
 	}
 	if c := RuleChoices(Request{Tool: "ExitPlanMode", Suggestions: []jsontext.Value{jsontext.Value(accept)}}); c != nil {
 		t.Errorf("a plan has the choices %v", c)

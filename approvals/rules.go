@@ -67,6 +67,19 @@ func (u permissionUpdate) words() string {
 	return ""
 }
 
+// title is words for a list of choices that cuts long lines off: what tells one
+// choice from the next comes first. "" where that is no shorter.
+func (u permissionUpdate) title() string {
+	if u.Type != "addRules" || u.Behavior != "allow" {
+		return ""
+	}
+	file, scope, ok := destinationShort(u.Destination)
+	if !ok {
+		return ""
+	}
+	return "always allow (" + file + ") " + ruleList(u) + ", " + scope
+}
+
 func ruleList(u permissionUpdate) string {
 	if len(u.Rules) == 0 {
 		return "nothing"
@@ -130,6 +143,21 @@ func destinationWords(destination string) string {
 		return "for as long as the agent decides (it names no destination)"
 	}
 	return "in " + short(destination)
+}
+
+// destinationShort is destinationWords as the file and for whom it counts.
+func destinationShort(destination string) (file, scope string, ok bool) {
+	switch destination {
+	case "session":
+		return "no file", "for this session", true
+	case "localSettings":
+		return ".claude/settings.local.json", "in this project, for you", true
+	case "projectSettings":
+		return ".claude/settings.json", "in this project, for everybody, once the folder is trusted", true
+	case "userSettings":
+		return "~/.claude/settings.json", "in all your projects", true
+	}
+	return "", "", false
 }
 
 // ForSession is what "allow for this session" answers with, and what that lets

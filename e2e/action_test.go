@@ -60,7 +60,7 @@ func TestRuleByCodeAction(t *testing.T) {
 		w.editor.start("a.txt")
 		w.prompt("Run.")
 		w.next("Bash")
-		w.editor.action("Countersign: allow Bash: git init one and, from now on,") // the agent's own suggestion comes first
+		w.editor.action("Countersign: always allow (.claude/settings.local.json) ") // the agent's own suggestion comes first
 		w.reads(0, false)
 		w.reads(1, false)
 		if got := w.disk(".claude/settings.local.json"); !strings.Contains(got, "git init *") {

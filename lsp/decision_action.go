@@ -92,8 +92,12 @@ func ruleActions(c *card, title, uri string) []action {
 		if r.Words == c.SessionWords || !r.Own && !looksAt(c, uri) {
 			continue
 		}
+		words := "allow " + title + " and, from now on, " + oneLine(r.Words, 4*maxTitle)
+		if r.Title != "" {
+			words = oneLine(r.Title, 4*maxTitle) + ", beginning with " + title
+		}
 		as = append(as, action{
-			kindRule, "allow " + title + " and, from now on, " + oneLine(r.Words, 4*maxTitle), "countersign.allow",
+			kindRule, words, "countersign.allow",
 			allowArgument{ID: c.ID, Suggestion: &r.Suggestion, Destination: r.Destination},
 		})
 	}
