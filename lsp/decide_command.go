@@ -71,11 +71,19 @@ func (s *server) answerCommand(ctx context.Context, sn *snapshot, a arguments) (
 // else than the file: an allow by command takes what the person sees.
 func (sn *snapshot) editorText(c *card) *string {
 	doc, open := sn.texts[c.staged]
-	if !open || c.Staged == nil {
+	if !open {
 		return nil
 	}
-	text := doc.String()
-	found, err := staging.Look(*c.Staged, maxStaged(sn.settings))
+	return unlikeFile(c, doc.String(), sn.settings)
+}
+
+// unlikeFile is an editor's text of a staged document where it says something
+// else than the file, else nil.
+func unlikeFile(c *card, text string, settings Settings) *string {
+	if c.Staged == nil {
+		return nil
+	}
+	found, err := staging.Look(*c.Staged, maxStaged(settings))
 	if err == nil {
 		if SameText(found.Text, text) {
 			return nil
@@ -93,8 +101,9 @@ func (sn *snapshot) editorText(c *card) *string {
 
 // settleNow hands a command's decision to the hub and waits for its word.
 func (s *server) settleNow(ctx context.Context, sn *snapshot, c *card, p hub.SettleParams) (any, error) {
-	// What the person sees counts; remarks on a plan go along with its deny.
-	if (p.Allow || p.WithEdits || c.Surface == approvals.SurfacePlan) && p.Answers == nil && c.staged != "" {
+	// What the person sees counts; remarks on a plan go along with its deny, and
+	// other text that a deny leaves unsent is kept in the journal.
+	if p.Answers == nil && c.staged != "" {
 		p.Text = sn.editorText(c)
 	}
 	var res hub.Settled

@@ -43,6 +43,7 @@ type state struct {
 	spins      map[string]*spin      // by session
 	turns      int                   // begun so far
 	located    map[string]located    // by staged URI, of open documents
+	left       map[string]string     // by staged URI of what waits: the text as it was closed
 	saved      map[string]string     // by staged URI: the text as it was last opened or saved
 	why        map[string]SaveReason // by URI: reason of a will-save whose save has not come
 	lastNow    time.Time
@@ -75,6 +76,7 @@ func newState(now func() time.Time) state {
 		spins:     map[string]*spin{},
 		refused:   map[string]refusal{},
 		located:   map[string]located{},
+		left:      map[string]string{},
 		saved:     map[string]string{},
 		asking:    map[string]bool{},
 		why:       map[string]SaveReason{},

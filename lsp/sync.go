@@ -131,6 +131,7 @@ func (s *server) didOpen(p didOpenParams) {
 		id = s.listID(uri)
 	}
 	if staged {
+		delete(s.left, uri)
 		s.saved[uri] = p.TextDocument.Text
 		if l := s.linkOf(uri); l != nil && s.board.cards[id] == nil {
 			s.ask(l, id)
@@ -217,6 +218,13 @@ func maxStaged(set Settings) int64 { return 2*max(set.Session.MaxPreviewBytes, 1
 
 func (s *server) didClose(p documentParams) {
 	uri := canonical(p.TextDocument.URI)
+	if _, id, staged := s.stagedAt(uri); staged {
+		if c := s.board.cards[id]; c != nil && c.pending() && c.staged == uri {
+			if doc, open := s.documents.Get(uri); open {
+				s.left[uri] = doc.Text.String()
+			}
+		}
+	}
 	s.complain(uri, s.documents.Close(uri))
 	s.board.closed(uri)
 	s.touched(uri)
@@ -237,6 +245,7 @@ func (s *server) forget() {
 	for _, c := range s.board.prune(s.isOpen) {
 		s.touched(s.board.documents(c)...)
 		delete(s.prints, c.staged)
+		delete(s.left, c.staged)
 		delete(s.details, c.ID)
 		delete(s.ours, c.ID)
 	}

@@ -32,6 +32,9 @@ func (s *server) act(v Verdict) {
 		p := hub.SettleParams{ID: v.ID, Allow: v.Kind == VerdictAllow, How: "close", Rule: string(v.Rule)}
 		if p.Allow {
 			p.How, p.Text = "save", &v.Text
+		} else if text, ok := s.left[v.URI]; ok {
+			// Whoever closes a plan has said in it why; saving it would approve it.
+			p.Text = unlikeFile(c, text, s.settings)
 		}
 		s.settle(c, p)
 	case VerdictKept:
