@@ -5,6 +5,7 @@ package e2e
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"countersign/editors"
@@ -118,46 +119,65 @@ func (h *helix) open(path string) {
 func (h *helix) turnTo(string) bool { return true }
 
 // action opens the menu of code actions, its first entry chosen, and goes down to the one
-// wanted. A menu that has it not yet is closed and opened again.
+// wanted, which may be further down than the menu shows. A menu that has it not yet is closed
+// and opened again.
 func (h *helix) action(title string) {
 	h.w.t.Helper()
-	down := -1
 	h.normal()
 	eventually(h.w.t, "code action "+title, func() (bool, string) {
 		h.term.press("Space", "a")
-		seen, _ := within(answer, func() (bool, string) {
+		seen, open := within(answer, func() (bool, string) {
 			s := h.screen()
-			down = menuIndex(s, title)
-			return down >= 0 || strings.Contains(s, "No code actions") || strings.Contains(s, "not ready"), s
+			return len(menu(s)) > 0 || strings.Contains(s, "No code actions") || strings.Contains(s, "not ready"), s
 		})
-		if down < 0 && menuIndex(seen, "Countersign: ") >= 0 {
-			h.term.press("Escape")
-			within(answer, func() (bool, string) { return menuIndex(h.screen(), "Countersign: ") < 0, "" })
+		entries := menu(seen)
+		if !open || len(entries) == 0 {
+			return false, seen
 		}
-		return down >= 0, seen
+		down := 0
+		for {
+			if i := slices.IndexFunc(entries, func(e string) bool { return strings.HasPrefix(e, title) }); i >= 0 {
+				for ; down < i; down++ {
+					h.term.press("Down")
+				}
+				h.term.press("Enter")
+				return true, ""
+			}
+			// The entry below the last one that shows comes in when that is chosen.
+			last := entries[len(entries)-1]
+			for ; down < len(entries); down++ {
+				h.term.press("Down")
+			}
+			more, scrolled := within(answer, func() (bool, string) {
+				s := h.screen()
+				m := menu(s)
+				return len(m) > 0 && m[len(m)-1] != last && m[0] != entries[0], s
+			})
+			if !scrolled {
+				h.term.press("Escape")
+				within(answer, func() (bool, string) { return len(menu(h.screen())) == 0, "" })
+				return false, seen
+			}
+			m := menu(more)
+			entries = append(entries, m[len(m)-1])
+		}
 	})
-	for range down {
-		h.term.press("Down")
-	}
-	h.term.press("Enter")
 }
 
-// menuIndex is the place of a title in a menu that lists nothing but
-// Countersign's actions, or -1.
-func menuIndex(screen, title string) int {
+var menuEntry = regexp.MustCompile(` (Countersign: .*?) *▐?$`)
+
+// menu are the entries of an open menu that show: nothing but Countersign's
+// actions, one below the other.
+func menu(screen string) (entries []string) {
 	lines := strings.Split(screen, "\n")
-	for i, line := range lines {
-		column := strings.Index(line, " "+title)
-		if column < 0 || i >= len(lines)-2 {
-			continue
+	for _, line := range lines[:max(0, len(lines)-2)] { // below are the status and the server's messages
+		if m := menuEntry.FindStringSubmatch(line); m != nil {
+			entries = append(entries, m[1])
+		} else if len(entries) > 0 {
+			break
 		}
-		first := i
-		for first > 0 && strings.Index(lines[first-1], " Countersign: ") == column {
-			first--
-		}
-		return i - first
 	}
-	return -1
+	return entries
 }
 
 func (h *helix) append(line string) {

@@ -110,6 +110,12 @@ func (n *neovim) action(title string) {
 		return strings.Contains("\n"+got, "\n"+title), got + "\n" + n.screen()
 	})
 	n.command("lua vim.lsp.buf.code_action()")
+	n.choose(title)
+}
+
+// choose takes one of the code actions that are listed.
+func (n *neovim) choose(title string) {
+	n.w.t.Helper()
 	choice := regexp.MustCompile(`(?m)^(\d+): ` + regexp.QuoteMeta(title))
 	var number string
 	eventually(n.w.t, "the list of code actions has "+title, func() (bool, string) {
