@@ -99,6 +99,9 @@ func (s *server) activity(info session.Info) string {
 			text = "the agent starts"
 		}
 	}
+	if info.Queued > 0 {
+		text += fmt.Sprintf(", then %d more", info.Queued)
+	}
 	if info.Pending > 0 {
 		text = fmt.Sprintf("%d waiting; %s", info.Pending, text)
 	}

@@ -252,12 +252,13 @@ func TestALooserModeThatIsRefused(t *testing.T) {
 		refuse  error
 		running bool
 		err     string
+		told    string
 		ended   bool // for the restart
 		next    string
 	}{
-		{"running", errRefused, true, "it is taken with the first prompt after that", false, "bypass"},
-		{"idle", errRefused, false, "", true, "bypass"},
-		{"no such mode", ErrNoMode, false, "the mode stays ask_before_edit", false, ""},
+		{"running", errRefused, true, "", "it is taken with the first prompt after that", false, "bypass"},
+		{"idle", errRefused, false, "", "the next prompt does that", true, "bypass"},
+		{"no such mode", ErrNoMode, false, "the mode stays ask_before_edit", "", false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -272,6 +273,9 @@ func TestALooserModeThatIsRefused(t *testing.T) {
 				i, err := b.SetMode("bypass")
 				if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 					t.Errorf("error %v", err)
+				}
+				if !strings.Contains(b.told(), c.told) {
+					t.Errorf("told %q", b.told())
 				}
 				if i.Resumable != c.ended || i.NextMode != c.next {
 					t.Errorf("%+v", i)

@@ -59,6 +59,7 @@ func (s *Session) take(r *run, e Event) {
 		})
 		if !r.isUp {
 			r.isUp = true
+			r.silent.Stop()
 			close(r.up)
 		}
 	case ModeReported:
@@ -187,6 +188,15 @@ func (s *Session) withdraw(r *run, requestID, reason string) {
 // exited is the end of an agent. Everything that it asked is withdrawn: losing
 // an agent decides nothing. It returns e as people are told of it.
 func (s *Session) exited(r *run, e Exited) Exited {
+	r.silent.Stop()
+	s.mu.Lock()
+	ending := r.ending
+	s.mu.Unlock()
+	if !ending {
+		if text := s.unqueue(); text != "" {
+			e.Explanation, e.Expected = cmp.Or(e.Explanation, "the agent ended")+"; "+text, false
+		}
+	}
 	s.mu.Lock()
 	open := maps.Clone(r.pending)
 	ending, again, held, failed := r.ending && r.failed == "", r.prompts, len(r.held), r.failed

@@ -64,6 +64,10 @@ func (s *Session) SetMode(name string) (Info, error) {
 		return s.Info(), nil
 	}
 	next, err := s.applyMode(r)
+	if busy(err) {
+		s.o.Report(false, err.Error(), "")
+		return s.Info(), nil
+	}
 	if err == nil && next == nil {
 		s.o.Report(false, fmt.Sprintf("the agent has to be started again to be in mode %s: the next prompt does that, in the same conversation", name), "")
 	}
@@ -114,16 +118,16 @@ func (s *Session) applyMode(r *run) (*run, error) {
 		return r, nil
 	}
 	info := s.Info()
-	busy := info.State == StateRunning || info.Pending > 0
+	working := info.State == StateRunning || info.Pending > 0
 	switch {
-	case tighter && busy:
+	case tighter && working:
 		s.o.Report(true, fmt.Sprintf("the agent did not take the tighter mode %v and was ended in the middle of its turn: %v", requested, err), "")
 	case tighter:
 	case errors.Is(err, ErrNoMode):
 		s.change(func(*Info) { s.requested = Mode{} })
 		return r, fmt.Errorf("the mode stays %s: %w", info.Mode, err)
-	case busy:
-		return r, fmt.Errorf("the mode cannot become %v while a turn runs, it is taken with the first prompt after that: %w", requested, err)
+	case working:
+		return r, busyError{fmt.Errorf("the mode cannot become %v while a turn runs, it is taken with the first prompt after that: %w", requested, err)}
 	}
 	return nil, s.end()
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
-
-	"countersign/approvals"
 )
 
 func TestModeIsWhatTheAgentReportedLast(t *testing.T) {
@@ -76,24 +74,6 @@ func TestSetPermissionsIsAppliedByTheNextSend(t *testing.T) {
 		}
 		if i := b.Info(); i.NextMode != "" || i.Mode != "bypass" {
 			t.Errorf("%+v", i)
-		}
-	})
-}
-
-func TestARefusedModeDoesNotTearDownARunningTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
-		defer b.Close()
-		a := b.start(t)
-		a.events <- request("r-1", "Bash")
-		synctest.Wait()
-		a.refuse = errors.New("bypass_not_launched")
-		b.SetPermissions("bypass")
-		if _, err := b.Send("x", nil, DefaultSettings()); err == nil {
-			t.Error("no error")
-		}
-		if b.desk.get("a-r-1").State != approvals.Pending || b.agents.count() != 1 || len(a.messages()) != 1 {
-			t.Error("the turn was touched")
 		}
 	})
 }

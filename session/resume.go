@@ -58,6 +58,7 @@ func (s *Session) startAgain(was Past, env []string, settings Settings) (*run, e
 	case id == "":
 		return nil, ErrNothingToResume
 	}
+	s.dropQueue()
 	if err := s.end(); err != nil {
 		return nil, err
 	}
@@ -114,6 +115,7 @@ func (s *Session) Stop() (Info, error) {
 	if closed {
 		return s.Info(), ErrClosed
 	}
+	s.dropQueue()
 	err := s.end()
 	return s.Info(), err
 }

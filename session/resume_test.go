@@ -94,3 +94,34 @@ func TestWithdrawnForAReason(t *testing.T) {
 		})
 	}
 }
+
+// An agent that says nothing is told of once, and can be stopped.
+func TestASilentAgentIsToldOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(b *bench, a *fakeAgent)
+		told   int
+	}{
+		"silent":  {func(*bench, *fakeAgent) {}, 1},
+		"up":      {func(_ *bench, a *fakeAgent) { a.events <- Initialized{Mode: "default"} }, 0},
+		"stopped": {func(b *bench, _ *fakeAgent) { b.Stop() }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				defer b.Close()
+				if _, err := b.Send("go", nil, DefaultSettings()); err != nil {
+					t.Fatal(err)
+				}
+				c.before(b, b.agents.last(t))
+				time.Sleep(3 * silentAfter)
+				synctest.Wait()
+				if n := strings.Count(b.told(), "said nothing"); n != c.told {
+					t.Errorf("told %d times: %q", n, b.told())
+				}
+				if i, err := b.Stop(); err != nil || i.State != StateNone {
+					t.Errorf("%+v, %v", i, err)
+				}
+			})
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -74,6 +75,8 @@ type Session struct {
 	env        []string
 	background int
 	closed     bool
+	queue      []waiting // prompts that wait for the end of the turn
+	sending    bool      // sendQueue is at it
 
 	notifying sync.Mutex // orders the calls of Notify; taken before mu
 
@@ -81,6 +84,10 @@ type Session struct {
 	// are let through or sent again, and modes that are insisted on.
 	tasks sync.WaitGroup
 }
+
+// silentAfter is how long an agent may take to say that it is up before the
+// person is told what is waited for.
+const silentAfter = 30 * time.Second
 
 // A run is one agent from start to end.
 type run struct {
@@ -97,6 +104,7 @@ type run struct {
 	resumes  string            // the session it was to go on with
 	prompts  []string          // sent before its first turn began
 	afresh   bool              // these are sent again, to another agent
+	silent   *time.Timer       // tells that the agent says nothing
 	isUp     bool              // up is closed; the reading goroutine's own
 	awaited  bool              // Resume waits for up, and tells if it ends instead
 	gone     string            // how it ended, if that was told by Resume
@@ -196,21 +204,44 @@ func (s *Session) change(mutate func(*Info)) Info {
 		s.info.NextMode = m.String()
 	}
 	s.info.Resumable = s.live == nil && s.resume != ""
-	after := s.info
+	s.info.Queued = len(s.queue)
+	after, due := s.info, s.due()
 	s.mu.Unlock()
 	if after != before {
 		s.o.Notify(after)
+	}
+	if due {
+		s.tasks.Go(s.sendQueue)
 	}
 	return after
 }
 
 // Send hands the agent a prompt, and starts an agent if none runs, with this
 // environment and these settings. While a turn runs the prompt goes straight to
-// the agent, which takes it up in that turn. An error says why nothing was sent.
+// the agent, which takes it up in that turn; where the mode that was asked for
+// needs another agent, it waits for the end of the turn instead (Info.Queued).
+// An error says why nothing was sent.
 func (s *Session) Send(text string, env []string, settings Settings) (Info, error) {
 	s.turnstile <- struct{}{}
 	defer func() { <-s.turnstile }()
+	p := waiting{text, env, settings}
+	s.mu.Lock()
+	behind := len(s.queue) > 0 && !s.closed
+	s.mu.Unlock()
+	if behind {
+		return s.enqueue(p), nil
+	}
+	info, err := s.send(p)
+	if busy(err) {
+		s.o.Report(false, fmt.Sprintf("the prompt waits for the end of the turn, since the agent has to be started again to be in mode %s", info.NextMode), "")
+		return s.enqueue(p), nil
+	}
+	return info, err
+}
 
+// send is Send without a queue. The caller has the turnstile.
+func (s *Session) send(p waiting) (Info, error) {
+	text, env, settings := p.text, p.env, p.settings
 	s.mu.Lock()
 	r, closed := s.live, s.closed
 	s.mu.Unlock()
@@ -305,6 +336,14 @@ func (s *Session) start(env []string, settings Settings) (*run, error) {
 		s.background = 0
 		s.spent = s.info.CostUSD
 	})
+	r.silent = time.AfterFunc(silentAfter, func() {
+		select {
+		case <-r.up:
+		case <-r.done:
+		default:
+			s.o.Report(true, fmt.Sprintf("the agent has said nothing since it was started %v ago; stop the session if it stays so, and see whether its command works in a terminal", silentAfter), "")
+		}
+	})
 	go s.follow(r)
 	return r, nil
 }
@@ -363,8 +402,10 @@ func (s *Session) Asked(requestID string) bool {
 }
 
 // Interrupt ends the running turn; what is pending is then withdrawn by the
-// agent. A prompt that still waits for the agent's mode is not sent.
+// agent. A prompt that still waits, for the agent's mode or for the end of the
+// turn, is not sent.
 func (s *Session) Interrupt() error {
+	s.dropQueue()
 	s.mu.Lock()
 	r := s.live
 	kept := r != nil && len(r.held) > 0
@@ -397,6 +438,7 @@ func (s *Session) Renew() (Info, error) {
 	if closed {
 		return s.Info(), ErrClosed
 	}
+	s.dropQueue()
 	err := s.end()
 	info := s.change(func(i *Info) {
 		*i = Info{State: StateNone}
@@ -423,6 +465,7 @@ func (s *Session) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
+	s.dropQueue()
 	err := s.end()
 	s.change(func(i *Info) { *i = Info{State: StateNone, ID: i.ID, CostUSD: i.CostUSD, Turns: i.Turns} })
 	return err

@@ -194,6 +194,7 @@ type Info struct {
 
 	// NextMode is a mode that was asked for and is not in force yet.
 	NextMode  string  `json:"nextMode,omitzero"`
+	Queued    int     `json:"queued,omitzero"`    // prompts that wait for the end of the turn
 	CostUSD   float64 `json:"costUSD,omitzero"`   // in all, as the agent reckons
 	Turns     int     `json:"turns,omitzero"`     // ended ones
 	Resumable bool    `json:"resumable,omitzero"` // no agent runs, and the next prompt goes on with it

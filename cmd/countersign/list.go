@@ -172,6 +172,12 @@ func sessionWords(st hub.Status) string {
 	if s.Mode != "" {
 		words += ", mode " + s.Mode
 	}
+	if s.NextMode != "" {
+		words += ", then " + s.NextMode
+	}
+	if s.Queued > 0 {
+		words += fmt.Sprintf(", prompts that wait for the end of the turn: %d", s.Queued)
+	}
 	if s.Error != "" {
 		words += ": " + s.Error
 	}

@@ -1,0 +1,100 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// This file is about prompts that wait for the end of a turn. Mostly none does:
+// a running agent takes a prompt into its turn. But where the mode that was
+// asked for needs the agent to be started again, the turn is not cut off, and
+// the prompt is not read in the mode of before.
+
+// A waiting prompt is one that Send has taken and nobody has read.
+type waiting struct {
+	text     string
+	env      []string
+	settings Settings
+}
+
+// A busyError says that a mode needs a restart while a turn runs.
+type busyError struct{ error }
+
+func (e busyError) Unwrap() error { return e.error }
+
+// busy tells whether an error is for the moment only.
+func busy(err error) bool { return errors.As(err, new(busyError)) }
+
+// enqueue keeps a prompt until the session is idle.
+func (s *Session) enqueue(p waiting) Info {
+	return s.change(func(*Info) { s.queue = append(s.queue, p) })
+}
+
+// due tells whether what waits can go now, and marks it as under way. Call with
+// mu held.
+func (s *Session) due() bool {
+	due := len(s.queue) > 0 && !s.sending && s.info.State == StateIdle && s.info.Pending == 0
+	s.sending = s.sending || due
+	return due
+}
+
+// sendQueue sends what has waited, in order.
+func (s *Session) sendQueue() {
+	s.turnstile <- struct{}{}
+	defer func() { <-s.turnstile }()
+	for {
+		s.mu.Lock()
+		if len(s.queue) == 0 {
+			s.sending = false
+			s.mu.Unlock()
+			return
+		}
+		p := s.queue[0]
+		s.mu.Unlock()
+
+		_, err := s.send(p)
+		if busy(err) { // another turn has begun by itself
+			s.mu.Lock()
+			s.sending = false
+			s.mu.Unlock()
+			s.change(func(*Info) {}) // it may have ended again
+			return
+		}
+		s.change(func(*Info) { s.queue = s.queue[min(1, len(s.queue)):] })
+		if err != nil {
+			s.o.Report(true, err.Error(), "")
+		}
+	}
+}
+
+// dropQueue takes back what waits, and says so.
+func (s *Session) dropQueue() {
+	if text := s.unqueue(); text != "" {
+		s.o.Report(false, text, "")
+	}
+}
+
+// unqueue takes back what waits, and returns it in words: "" if nothing does.
+func (s *Session) unqueue() string {
+	s.mu.Lock()
+	queue := s.queue
+	s.mu.Unlock()
+	if len(queue) == 0 {
+		return ""
+	}
+	s.change(func(*Info) { s.queue = nil })
+	var texts []string
+	for _, p := range queue {
+		texts = append(texts, fmt.Sprintf("%q", shortened(p.text, 200)))
+	}
+	return "not sent: " + strings.Join(texts, ", ")
+}
+
+// shortened is the beginning of a text, of no more than n characters.
+func shortened(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return text
+}
