@@ -40,9 +40,12 @@ func (n *neovim) start(name string) {
 // launch runs Neovim with these arguments in a new terminal.
 func (n *neovim) launch(args ...string) {
 	n.w.t.Helper()
-	init, err := editors.Neovim(n.w.config())
-	if err != nil {
-		n.w.t.Fatal(err)
+	init := n.w.own
+	if init == "" {
+		var err error
+		if init, err = editors.Neovim(n.w.config()); err != nil {
+			n.w.t.Fatal(err)
+		}
 	}
 	n.w.write(filepath.Join(n.w.dir, "config/nvim/init.lua"), init+n.w.extra)
 	n.starts++

@@ -38,6 +38,7 @@ type world struct {
 
 	settings map[string]any // Countersign's, until the editor starts
 	extra    string         // the editor's own configuration beside the snippet
+	own      string         // … and instead of it
 }
 
 // An option changes a world before its editor is configured.
