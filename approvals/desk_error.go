@@ -10,7 +10,7 @@ import (
 type UnknownError struct{ ID string }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("no approval has the id %s; the journal may tell what became of it", visible(e.ID))
+	return fmt.Sprintf("no approval has the id %s; the journal may tell what became of it", InLine(e.ID))
 }
 
 // A SettledError says that a decision came too late, and what was decided.
@@ -42,10 +42,10 @@ func (a Approval) Verdict() string {
 		s += ", amended,"
 	}
 	if a.By.FrontEnd != "" {
-		s += " by " + visible(a.By.FrontEnd)
+		s += " by " + InLine(a.By.FrontEnd)
 	}
 	if how := strings.TrimSpace(a.By.How + " " + a.By.Rule); how != "" {
-		s += " (" + visible(how) + ")"
+		s += " (" + InLine(how) + ")"
 	}
 	return s + " at " + when
 }

@@ -45,7 +45,7 @@ func deviates(req Request, approved, ran jsontext.Value) string {
 	}
 	is, err := takeApart(ran)
 	if err != nil {
-		return "its input cannot be read: " + visible(err.Error())
+		return "its input cannot be read: " + InLine(err.Error())
 	}
 	asked, _ := takeApart(req.Input)
 	for _, m := range was.members {
@@ -53,14 +53,14 @@ func deviates(req Request, approved, ran jsontext.Value) string {
 		switch {
 		case v == nil && (asked == nil || asked.get(m.name) == nil || req.Tool == "ExitPlanMode" && m.name != "plan"):
 		case v == nil:
-			return fmt.Sprintf("%s was left out", visible(m.name))
+			return fmt.Sprintf("%s was left out", InLine(m.name))
 		case !sameJSON(approved[m.start:m.end], v):
-			return fmt.Sprintf("%s was %s", visible(m.name), short(string(v)))
+			return fmt.Sprintf("%s was %s", InLine(m.name), short(string(v)))
 		}
 	}
 	for _, m := range is.members {
 		if v := is.raw[m.start:m.end]; was.get(m.name) == nil && v.Kind() != 'f' && v.Kind() != 'n' {
-			return fmt.Sprintf("%s was added as %s", visible(m.name), short(string(v)))
+			return fmt.Sprintf("%s was added as %s", InLine(m.name), short(string(v)))
 		}
 	}
 	return ""

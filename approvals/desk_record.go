@@ -26,7 +26,7 @@ func (d *Desk) record(r Record) error {
 
 // refused records an attempt to decide that decided nothing.
 func (d *Desk) refused(a Approval, dec Decision, err error) {
-	r := Record{Kind: RecordRefused, ID: visible(a.ID), Title: a.Title, By: dec.By, Error: err.Error()}
+	r := Record{Kind: RecordRefused, ID: InLine(a.ID), Title: a.Title, By: dec.By, Error: err.Error()}
 	r.State = Denied
 	if dec.Allow {
 		r.State = Allowed
@@ -96,7 +96,7 @@ func recordInput(v jsontext.Value) jsontext.Value {
 		return nil
 	}
 	if err := c.Format(append([]jsontext.Options{jsontext.PreserveRawStrings(true)}, lenient...)...); err != nil {
-		return appendJSONString(nil, visible(string(v)))
+		return appendJSONString(nil, InLine(string(v)))
 	}
 	return c
 }

@@ -99,7 +99,7 @@ func (d *Desk) keep(a Approval, text string) error {
 		r.Diff = amendmentDiff(a, text)
 	}
 	if err := d.record(r); err != nil {
-		return fmt.Errorf("keep the text for %s: %w", visible(a.ID), err)
+		return fmt.Errorf("keep the text for %s: %w", InLine(a.ID), err)
 	}
 	return nil
 }

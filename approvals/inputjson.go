@@ -96,7 +96,7 @@ func (d *inputDocument) Amend(text string) (Amendment, error) {
 		was, is := d.input.raw[m.start:m.end], theirs.get(m.name)
 		switch {
 		case is == nil:
-			return Amendment{}, at(text, theirs.closing, fmt.Sprintf("the field %q is missing: it can be changed but not removed", visible(m.name)))
+			return Amendment{}, at(text, theirs.closing, fmt.Sprintf("the field %q is missing: it can be changed but not removed", InLine(m.name)))
 		case sameJSON(was, is):
 			continue
 		case m.name == d.fixed:
@@ -109,7 +109,7 @@ func (d *inputDocument) Amend(text string) (Amendment, error) {
 	for _, m := range theirs.members {
 		if d.input.get(m.name) == nil {
 			fields = append(fields, Field{Name: m.name, Value: compact(theirs.raw[m.start:m.end])})
-			notes = append(notes, Note{Text: fmt.Sprintf("The field %q is added; the agent drops fields that its tool does not know.", visible(m.name))})
+			notes = append(notes, Note{Text: fmt.Sprintf("The field %q is added; the agent drops fields that its tool does not know.", InLine(m.name))})
 		}
 	}
 	if len(fields) == 0 {
@@ -186,12 +186,12 @@ func escapeHidden(s string) string {
 	return b.String()
 }
 
-// visibleLines is visible for a text of several lines.
+// visibleLines is InLine for a text of several lines.
 func visibleLines(s string) string {
 	lines := strings.SplitAfter(s, "\n")
 	for i, l := range lines {
 		body := strings.TrimSuffix(l, "\n")
-		lines[i] = visible(body) + l[len(body):]
+		lines[i] = InLine(body) + l[len(body):]
 	}
 	return strings.Join(lines, "")
 }

@@ -136,7 +136,7 @@ func (j *Journal) resume() error {
 		if err := j.file.Truncate(end); err != nil {
 			return fmt.Errorf("take off the last line, which was cut short: %w", err)
 		}
-		return j.append(&Record{Kind: RecordRepaired, Event: "the last line had been cut short and was taken off", Text: visible(string(torn[:min(len(torn), 512)]))})
+		return j.append(&Record{Kind: RecordRepaired, Event: "the last line had been cut short and was taken off", Text: InLine(string(torn[:min(len(torn), 512)]))})
 	}
 	return nil
 }

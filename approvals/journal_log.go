@@ -64,7 +64,7 @@ func (l *logWriter) record(r Record, t time.Time) {
 	word, colour := logWord(r)
 	line := "  " + t.Format("15:04:05") + "  " + l.paint(colour, fmt.Sprintf("%-10s", word)) + " " + logSentence(r)
 	if r.ID != "" {
-		line += "  " + l.paint(dim, visible(r.ID))
+		line += "  " + l.paint(dim, InLine(r.ID))
 	}
 	l.b.WriteString(strings.TrimRight(line, " ") + "\n")
 	if r.Message != "" && r.Kind == RecordSettled {
@@ -110,23 +110,23 @@ func logWord(r Record) (word, colour string) {
 		case OutcomeFailed:
 			return "failed", yellow
 		}
-		return visible(r.Outcome.State), green
+		return InLine(r.Outcome.State), green
 	case RecordRefused:
 		return "refused", yellow
 	case RecordKept, RecordNote:
 		return string(r.Kind), plainly
 	}
-	return visible(string(r.Kind)), yellow
+	return InLine(string(r.Kind)), yellow
 }
 
 // logSentence is what it happened to, and by whom.
 func logSentence(r Record) string {
-	title := visible(r.Title)
+	title := InLine(r.Title)
 	by := ""
 	if r.By.FrontEnd != "" {
-		by = visible(r.By.FrontEnd)
+		by = InLine(r.By.FrontEnd)
 		if how := strings.TrimSpace(r.By.How + " " + r.By.Rule); how != "" {
-			by += " (" + visible(how) + ")"
+			by += " (" + InLine(how) + ")"
 		}
 	}
 	var s []string
@@ -137,7 +137,7 @@ func logSentence(r Record) string {
 	switch r.Kind {
 	case RecordRegistered:
 		if r.Agent != "" {
-			add("by the subagent %s", visible(r.Agent))
+			add("by the subagent %s", InLine(r.Agent))
 		}
 	case RecordSettled:
 		if r.Amended {
@@ -153,17 +153,17 @@ func logSentence(r Record) string {
 			s = append(s, "and the turn was ended")
 		}
 		if r.Reason != "" && r.Message == "" {
-			s = append(s, visible(r.Reason))
+			s = append(s, InLine(r.Reason))
 		}
 	case RecordReplaced:
-		add("because %s; now %s", visible(r.Reason), visible(r.ReplacedBy))
+		add("because %s; now %s", InLine(r.Reason), InLine(r.ReplacedBy))
 	case RecordAnswered:
 		if r.Error != "" {
-			s = append(s, visible(r.Error))
+			s = append(s, InLine(r.Error))
 		}
 	case RecordOutcome:
 		if r.Outcome.Detail != "" {
-			s = append(s, visible(r.Outcome.Detail))
+			s = append(s, InLine(r.Outcome.Detail))
 		}
 	case RecordKept:
 		s = append(s, "a text that was saved too late to be sent")
@@ -175,16 +175,16 @@ func logSentence(r Record) string {
 		if by == "" {
 			by = "somebody"
 		}
-		add("%s tried to %s: %s", by, verb, visible(r.Error))
+		add("%s tried to %s: %s", by, verb, InLine(r.Error))
 	default:
 		if r.Event != "" {
-			s = append(s, visible(r.Event))
+			s = append(s, InLine(r.Event))
 		}
 		if r.Error != "" {
-			s = append(s, visible(r.Error))
+			s = append(s, InLine(r.Error))
 		}
 		for _, k := range sortedKeys(r.Fields) {
-			add("%s %s", visible(k), visible(r.Fields[k]))
+			add("%s %s", InLine(k), InLine(r.Fields[k]))
 		}
 	}
 	return strings.Join(s, ", ")
@@ -206,13 +206,13 @@ func logInput(r Record) string {
 // text writes lines below a record.
 func (l *logWriter) text(s string) {
 	for line := range strings.Lines(s) {
-		l.b.WriteString("              " + visible(strings.TrimRight(line, "\r\n")) + "\n")
+		l.b.WriteString("              " + InLine(strings.TrimRight(line, "\r\n")) + "\n")
 	}
 }
 
 func (l *logWriter) diff(s string) {
 	for line := range strings.Lines(s) {
-		line = visible(strings.TrimRight(line, "\r\n"))
+		line = InLine(strings.TrimRight(line, "\r\n"))
 		colour := plainly
 		switch {
 		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):

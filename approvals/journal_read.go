@@ -37,7 +37,7 @@ const RecordUnreadable RecordKind = "unreadable"
 func readRecord(line []byte) Record {
 	var r Record
 	if err := json.Unmarshal(line, &r, lenient...); err != nil {
-		return Record{Kind: RecordUnreadable, Error: err.Error(), Text: visible(string(line))}
+		return Record{Kind: RecordUnreadable, Error: err.Error(), Text: InLine(string(line))}
 	}
 	return r
 }

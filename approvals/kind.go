@@ -39,7 +39,7 @@ func Kind(surface Surface, tool string) string {
 	case tool == "Bash":
 		return "Bash commands"
 	}
-	return "uses of " + visible(tool)
+	return "uses of " + InLine(tool)
 }
 
 func kindOf(a Approval) string { return Kind(a.Surface, a.Request.Tool) }

@@ -46,5 +46,5 @@ func planMode(req Request, mode string) (string, error) {
 	case "plan":
 		return "", fmt.Errorf("the mode plan after a plan is to keep planning: deny it instead")
 	}
-	return "", fmt.Errorf("the agent knows no mode %q to follow a plan: default, acceptEdits, auto, bypassPermissions or dontAsk", visible(mode))
+	return "", fmt.Errorf("the agent knows no mode %q to follow a plan: default, acceptEdits, auto, bypassPermissions or dontAsk", InLine(mode))
 }

@@ -147,7 +147,7 @@ func (d *planDocument) chosen(head []string) (planChoice, error) {
 		c := d.choiceOf(t.rest)
 		switch {
 		case c == nil:
-			return planChoice{}, &DocumentError{Line: i + 1, Reason: fmt.Sprintf("%q is not one of the choices: %s", visible(t.rest), d.choiceWords())}
+			return planChoice{}, &DocumentError{Line: i + 1, Reason: fmt.Sprintf("%q is not one of the choices: %s", InLine(t.rest), d.choiceWords())}
 		case t.mark == "":
 			continue
 		case !t.ticked():

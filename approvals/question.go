@@ -68,7 +68,7 @@ func newQuestion(req Request) (*questionDocument, []Note, error) {
 			return nil, nil, fmt.Errorf("question %d is asked twice, and answers are told apart by the question's text", i+1)
 		}
 	}
-	d.text = d.render(visible)
+	d.text = d.render(InLine)
 	return d, nil, nil
 }
 
@@ -152,7 +152,7 @@ func (q Question) render(b *strings.Builder, line func(string) string) {
 // blanks around it.
 func (q Question) fixed() map[string]bool {
 	var b strings.Builder
-	q.render(&b, visible)
+	q.render(&b, InLine)
 	lines := map[string]bool{}
 	for l := range strings.Lines(b.String()) {
 		lines[strings.TrimSpace(l)] = true
@@ -214,7 +214,7 @@ func (d *questionDocument) parse(text string) (answers, notes map[string]string,
 		if s != nil {
 			next = s.index + 1
 		}
-		if next < len(d.questions) && l == strings.TrimRight(heading(next, d.questions[next], visible), " \t") {
+		if next < len(d.questions) && l == strings.TrimRight(heading(next, d.questions[next], InLine), " \t") {
 			if s != nil {
 				if err := s.end(answers, notes); err != nil {
 					return nil, nil, err
@@ -246,7 +246,7 @@ func (d *questionDocument) parse(text string) (answers, notes map[string]string,
 		if first > 0 {
 			line = first
 		}
-		return nil, nil, &DocumentError{Line: line, Reason: fmt.Sprintf("the line %q was changed or removed: it says which question is answered", heading(missing, d.questions[missing], visible))}
+		return nil, nil, &DocumentError{Line: line, Reason: fmt.Sprintf("the line %q was changed or removed: it says which question is answered", heading(missing, d.questions[missing], InLine))}
 	}
 	if first > 0 {
 		return nil, nil, &DocumentError{Line: first, Reason: strayLine}
@@ -304,8 +304,8 @@ func (s *answerSection) take(l string, n int) error {
 	o := s.q.Options[s.options]
 	s.options++
 	switch {
-	case t.rest != strings.TrimSpace(optionLine(o, visible)):
-		return &DocumentError{Line: n, Reason: fmt.Sprintf("the option %q was changed: leave options as they are, and write another answer after %s", visible(o.Label), otherMark)}
+	case t.rest != strings.TrimSpace(optionLine(o, InLine)):
+		return &DocumentError{Line: n, Reason: fmt.Sprintf("the option %q was changed: leave options as they are, and write another answer after %s", InLine(o.Label), otherMark)}
 	case t.mark == "":
 	case !t.ticked():
 		return &DocumentError{Line: n, Reason: t.strange()}
@@ -319,7 +319,7 @@ func (s *answerSection) take(l string, n int) error {
 
 func (s *answerSection) end(answers, notes map[string]string) error {
 	if s.options < len(s.q.Options) {
-		return &DocumentError{Line: s.line, Reason: fmt.Sprintf("the option %q was removed: options can be left unticked, not deleted", visible(s.q.Options[s.options].Label))}
+		return &DocumentError{Line: s.line, Reason: fmt.Sprintf("the option %q was removed: options can be left unticked, not deleted", InLine(s.q.Options[s.options].Label))}
 	}
 	other := strings.TrimSpace(strings.Join(s.other, "\n"))
 	if other != "" {
@@ -342,12 +342,12 @@ func (s *answerSection) end(answers, notes map[string]string) error {
 func (d *questionDocument) answer(answers, notes map[string]string) (jsontext.Value, error) {
 	for q := range answers {
 		if !d.asks(q) {
-			return nil, fmt.Errorf("nobody asked %q", visible(q))
+			return nil, fmt.Errorf("nobody asked %q", InLine(q))
 		}
 	}
 	for q := range notes {
 		if !d.asks(q) {
-			return nil, fmt.Errorf("there is a note on %q, which nobody asked", visible(q))
+			return nil, fmt.Errorf("there is a note on %q, which nobody asked", InLine(q))
 		}
 	}
 	object, annotations := []byte{'{'}, []byte{'{'}
@@ -408,5 +408,5 @@ func (q Question) takes(answer string) error {
 	if len(parts) < 2 {
 		return nil
 	}
-	return fmt.Errorf("the question %q takes one answer, not %q", visible(q.Question), answer)
+	return fmt.Errorf("the question %q takes one answer, not %q", InLine(q.Question), answer)
 }

@@ -19,7 +19,7 @@ func QuickAnswers(doc Document) []QuickAnswer {
 	q := d.questions[0]
 	var all []QuickAnswer
 	for _, o := range q.Options {
-		all = append(all, QuickAnswer{Question: q.Question, Label: o.Label, Words: short(optionLine(o, visible))})
+		all = append(all, QuickAnswer{Question: q.Question, Label: o.Label, Words: short(optionLine(o, InLine))})
 	}
 	return all
 }

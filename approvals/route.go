@@ -56,7 +56,7 @@ func route(req Request, read ReadFile, pol Policy) (Surface, Document, []Note) {
 		return SurfaceProposal, p, p.Notes()
 	case !errors.Is(err, ErrNoProposal):
 		doc, notes := newInput(req)
-		return SurfacePanel, doc, append([]Note{{Text: "The file cannot be shown as it would become, only the tool's input: " + visible(err.Error()) + ".", Warning: true}}, notes...)
+		return SurfacePanel, doc, append([]Note{{Text: "The file cannot be shown as it would become, only the tool's input: " + InLine(err.Error()) + ".", Warning: true}}, notes...)
 	case req.NeedsOwnSurface:
 		return refused(req, nil)
 	}
@@ -73,9 +73,9 @@ func route(req Request, read ReadFile, pol Policy) (Surface, Document, []Note) {
 // document is only for looking at.
 func refused(req Request, why error) (Surface, Document, []Note) {
 	doc, notes := newInput(req)
-	text := fmt.Sprintf("%s needs an interaction of its own that is not supported; it is denied with that explanation.", visible(req.Tool))
+	text := fmt.Sprintf("%s needs an interaction of its own that is not supported; it is denied with that explanation.", InLine(req.Tool))
 	if why != nil {
-		text = fmt.Sprintf("%s cannot be shown and is denied with an explanation: %s.", visible(req.Tool), visible(why.Error()))
+		text = fmt.Sprintf("%s cannot be shown and is denied with an explanation: %s.", InLine(req.Tool), InLine(why.Error()))
 	}
 	return SurfaceRefused, doc, append([]Note{{Text: text, Warning: true}}, notes...)
 }
@@ -91,10 +91,10 @@ func requestNotes(req Request) []Note {
 		notes = append(notes, Note{Text: "Asked by the subagent " + short(name) + "."})
 	}
 	if req.BlockedPath != "" {
-		notes = append(notes, Note{Text: "It concerns " + visible(req.BlockedPath) + ", which the agent's rules do not let it touch unasked."})
+		notes = append(notes, Note{Text: "It concerns " + InLine(req.BlockedPath) + ", which the agent's rules do not let it touch unasked."})
 	}
 	if r := strings.TrimSpace(req.DecisionReason); r != "" {
-		notes = append(notes, Note{Text: "Why the agent asks: " + strings.TrimRight(visible(r), ".") + ".", Warning: req.ReasonType == "safetyCheck"})
+		notes = append(notes, Note{Text: "Why the agent asks: " + strings.TrimRight(InLine(r), ".") + ".", Warning: req.ReasonType == "safetyCheck"})
 	}
 	return notes
 }

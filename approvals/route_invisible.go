@@ -65,8 +65,9 @@ func bidi(r rune) string {
 	return "mark"
 }
 
-// visible writes out what would not be seen in a line shown to a person.
-func visible(s string) string {
+// InLine makes one line of text for a person: what would not be seen, or would
+// be seen in another place than it has, is written out, a newline as ⏎.
+func InLine(s string) string {
 	clean := true
 	for _, r := range s {
 		if r == utf8.RuneError || r == '\n' || r == '\t' || hidden(r) != "" {
@@ -274,7 +275,3 @@ func escapeAt(l string, i int) (uint16, bool) {
 	}
 	return hex4(l[i+2:])
 }
-
-// Visible is one line of s for people, with everything written out that would
-// not be seen, or would be seen in another place than it has.
-func Visible(s string) string { return visible(s) }

@@ -66,7 +66,7 @@ func redirect(suggestion jsontext.Value, destination string) (jsontext.Value, er
 	case destination == "" || ok && u.Destination == destination:
 		return suggestion, nil
 	case !slices.Contains(destinations, destination):
-		return nil, fmt.Errorf("there is no destination %q: a rule goes to %s", visible(destination), strings.Join(destinations, ", "))
+		return nil, fmt.Errorf("there is no destination %q: a rule goes to %s", InLine(destination), strings.Join(destinations, ", "))
 	case !ok || !u.redirects():
 		return nil, fmt.Errorf("this suggestion can only go where the agent would put it: %s", RuleWords(suggestion))
 	}

@@ -88,11 +88,11 @@ func ruleList(u permissionUpdate) string {
 	for _, r := range u.Rules {
 		switch {
 		case r.RuleContent != "":
-			words = append(words, visible(r.ToolName+"("+r.RuleContent+")"))
+			words = append(words, InLine(r.ToolName+"("+r.RuleContent+")"))
 		case r.ToolName == "Bash":
 			words = append(words, "every Bash command")
 		default:
-			words = append(words, "every use of "+visible(r.ToolName))
+			words = append(words, "every use of "+InLine(r.ToolName))
 		}
 	}
 	return strings.Join(words, " and ")
@@ -104,7 +104,7 @@ func directoryList(u permissionUpdate) string {
 	}
 	var words []string
 	for _, d := range u.Directories {
-		words = append(words, visible(d))
+		words = append(words, InLine(d))
 	}
 	return strings.Join(words, " and ")
 }

@@ -26,5 +26,5 @@ func (t task) ticked() bool {
 }
 
 func (t task) strange() string {
-	return fmt.Sprintf("[%s] is neither ticked nor empty: tick with [x]", visible(t.mark))
+	return fmt.Sprintf("[%s] is neither ticked nor empty: tick with [x]", InLine(t.mark))
 }

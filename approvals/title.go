@@ -71,7 +71,7 @@ func relative(dir, path string) string {
 
 // short makes one visible line of at most maxTitle characters.
 func short(s string) string {
-	s = visible(strings.Join(strings.FieldsFunc(strings.TrimSpace(s), func(r rune) bool { return r == '\n' || r == '\r' }), " ⏎ "))
+	s = InLine(strings.Join(strings.FieldsFunc(strings.TrimSpace(s), func(r rune) bool { return r == '\n' || r == '\r' }), " ⏎ "))
 	if utf8.RuneCountInString(s) <= maxTitle {
 		return s
 	}

@@ -113,9 +113,9 @@ func RenderFiles(states []FileState, o LogOptions) string {
 		if f.State == FileSame {
 			colour = green
 		}
-		line := fmt.Sprintf("  %s %s  approved %s as %s", l.paint(colour, fmt.Sprintf("%-10s", f.State)), visible(f.Path), f.Time.In(o.Location).Format("2 January 2006 15:04:05"), visible(f.ID))
+		line := fmt.Sprintf("  %s %s  approved %s as %s", l.paint(colour, fmt.Sprintf("%-10s", f.State)), InLine(f.Path), f.Time.In(o.Location).Format("2 January 2006 15:04:05"), InLine(f.ID))
 		if f.Detail != "" {
-			line += ": " + visible(f.Detail)
+			line += ": " + InLine(f.Detail)
 		}
 		l.b.WriteString(line + "\n")
 	}

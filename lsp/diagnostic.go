@@ -97,7 +97,7 @@ func (s *server) ofStaged(c *card) []protocol.Diagnostic {
 		if n.Warning {
 			severity = protocol.DiagnosticSeverityWarning
 		}
-		ds = append(ds, s.diagnostic(c.ID, 0, c.staged, severity, "note", visible(n.Text)))
+		ds = append(ds, s.diagnostic(c.ID, 0, c.staged, severity, "note", approvals.Visible(n.Text)))
 	}
 	ds = append(ds, s.ofRefusal(c)...)
 	return append(ds, s.ofHidden(c)...)
@@ -118,7 +118,7 @@ func (s *server) mismatch(c *card, line uint32, u string) []protocol.Diagnostic 
 	if c.State != approvals.Allowed || c.Outcome.State != "mismatch" {
 		return nil
 	}
-	text := fmt.Sprintf("%s is not what was approved: %s", fileOf(&c.Approval), visible(c.Outcome.Detail))
+	text := fmt.Sprintf("%s is not what was approved: %s", fileOf(&c.Approval), approvals.Visible(c.Outcome.Detail))
 	return []protocol.Diagnostic{s.diagnostic(c.ID, line, u, protocol.DiagnosticSeverityError, "mismatch", text)}
 }
 

@@ -31,9 +31,9 @@ func (s *server) ofHidden(c *card) []protocol.Diagnostic {
 				fmt.Sprintf("%d more places of this document do not show what they hold.", len(places)-i)))
 			break
 		}
-		words := upper(visible(p.Words)) + "."
+		words := upper(approvals.Visible(p.Words)) + "."
 		if strings.HasPrefix(p.Words, "is ") {
-			words = "This line " + visible(p.Words) + "."
+			words = "This line " + approvals.Visible(p.Words) + "."
 		}
 		d := s.diagnostic(c.ID, uint32(max(0, p.Line-1)), c.staged, protocol.DiagnosticSeverityWarning, "hidden", words)
 		if text != nil && p.Column > 0 && p.Offset+p.Length <= text.Len() {
@@ -60,7 +60,7 @@ func (s *server) hiddenPlaces(c *card) ([]approvals.HiddenPlace, *Text) {
 		return c.Hidden, doc.Text
 	case c.Surface != approvals.SurfaceProposal:
 		return approvals.Hidden(text, "", kind), doc.Text
-	case len(c.Hidden) == 0 && strings.IndexFunc(text, invisible) < 0:
+	case len(c.Hidden) == 0 && strings.IndexFunc(text, approvals.Invisible) < 0:
 		return nil, doc.Text
 	}
 	// What the file had before is not the request's doing. Until that is known,

@@ -9,6 +9,7 @@ import (
 
 	"go.lsp.dev/protocol"
 
+	"countersign/approvals"
 	"countersign/diff"
 	"countersign/session/hub"
 )
@@ -109,7 +110,7 @@ func markup(markdown bool, h diff.Hunk) protocol.HoverContents {
 			break
 		}
 		b.WriteByte(byte(l.Op))
-		b.WriteString(visible(strings.TrimRight(l.Text, "\r\n")))
+		b.WriteString(approvals.Visible(strings.TrimRight(l.Text, "\r\n")))
 		b.WriteByte('\n')
 	}
 	head := "As it was"

@@ -104,7 +104,7 @@ func newList(cs []candidate) *list {
 		case strings.Count(shown, "\n") > maxShown || longLine(shown):
 			left = append(left, c.label+": too long to be shown here")
 			continue
-		case len(c.card.Hidden) > 0 || strings.IndexFunc(strings.ReplaceAll(shown, "\r\n", "\n"), invisible) >= 0:
+		case len(c.card.Hidden) > 0 || strings.IndexFunc(strings.ReplaceAll(shown, "\r\n", "\n"), approvals.Invisible) >= 0:
 			left = append(left, c.label+": parts of it do not show")
 			continue
 		case len(l.items) == maxListed:

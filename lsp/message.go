@@ -159,7 +159,7 @@ func titleOf(a *hub.Approval) string {
 
 // shortened tells whether a title does not show the whole request.
 func shortened(c *card) bool {
-	return utf8.RuneCountInString(visible(c.Title)) > maxTitle || strings.ContainsAny(c.Title, "\n\r")
+	return utf8.RuneCountInString(approvals.Visible(c.Title)) > maxTitle || strings.ContainsAny(c.Title, "\n\r")
 }
 
 // fileOf names the file of an approval for people.
@@ -173,42 +173,12 @@ func fileOf(a *hub.Approval) string {
 // oneLine makes text fit for one line of at most max characters, with
 // everything visible.
 func oneLine(text string, max int) string {
-	text = visible(strings.Join(strings.Fields(text), " "))
+	text = approvals.Visible(strings.Join(strings.Fields(text), " "))
 	if utf8.RuneCountInString(text) <= max {
 		return text
 	}
 	rs := []rune(text)
 	return string(rs[:max-1]) + "…"
-}
-
-// visible writes out what would be shown as nothing or would rearrange what is
-// shown: control, format (bidirectional, zero-width) and other invisible
-// characters become their code in angle brackets.
-func visible(text string) string {
-	if strings.IndexFunc(text, invisible) < 0 && utf8.ValidString(text) {
-		return text
-	}
-	var b strings.Builder
-	for i, r := range text {
-		switch {
-		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
-			fmt.Fprintf(&b, "<%02X>", text[i])
-		case r == '\n' || r == '\t':
-			b.WriteRune(r)
-		case invisible(r):
-			fmt.Fprintf(&b, "<U+%04X>", r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func invisible(r rune) bool {
-	if r == '\n' || r == '\t' {
-		return false
-	}
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // upper makes the first letter of a sentence a capital.

@@ -5,6 +5,7 @@ import (
 
 	"go.lsp.dev/protocol"
 
+	"countersign/approvals"
 	"countersign/session/hub"
 )
 
@@ -41,7 +42,7 @@ func (s *server) ofRefusal(c *card) []protocol.Diagnostic {
 		return nil
 	}
 	line := uint32(max(0, r.line-1))
-	text := "Nothing was decided: " + visible(r.words) + "."
+	text := "Nothing was decided: " + approvals.Visible(r.words) + "."
 	d := s.diagnostic(c.ID, line, c.staged, protocol.DiagnosticSeverityError, "refused", text)
 	if doc, open := s.documents.Get(c.staged); open && r.column > 1 {
 		from := doc.Text.Offset(protocol.Position{Line: d.Range.Start.Line}, s.documents.Encoding())

@@ -8,6 +8,7 @@ import (
 	"go.lsp.dev/uri"
 	"go.uber.org/zap"
 
+	"countersign/approvals"
 	"countersign/staging"
 )
 
@@ -165,12 +166,12 @@ func workspaceEdit(of string, edit protocol.TextEdit, versioned bool) protocol.W
 
 // reviewInWords shows a request of which no document can be made.
 func (s *server) reviewInWords(c *card) {
-	text := s.asker(c) + " asks: " + visible(c.Title)
+	text := s.asker(c) + " asks: " + approvals.Visible(c.Title)
 	if c.Summary != "" && c.Summary != c.Title {
-		text += "\n" + visible(c.Summary)
+		text += "\n" + approvals.Visible(c.Summary)
 	}
 	for _, n := range c.Notes {
-		text += "\n" + visible(n.Text)
+		text += "\n" + approvals.Visible(n.Text)
 	}
 	s.showInfo("%s", text)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"countersign/approvals"
 	"countersign/session/hub"
 )
 
@@ -58,26 +59,26 @@ func writeView(dir string, d *hub.Detail) (string, error) {
 func viewText(d *hub.Detail) (name, text string) {
 	var b strings.Builder
 	a := &d.Approval
-	fmt.Fprintf(&b, "# %s\n", visible(strings.ReplaceAll(a.Title, "\n", " ")))
+	fmt.Fprintf(&b, "# %s\n", approvals.Visible(strings.ReplaceAll(a.Title, "\n", " ")))
 	if a.Path != "" {
-		fmt.Fprintf(&b, "# file: %s\n", visible(a.Path))
+		fmt.Fprintf(&b, "# file: %s\n", approvals.Visible(a.Path))
 	}
 	if a.Summary != "" && a.Summary != a.Title {
-		fmt.Fprintf(&b, "# %s\n", visible(strings.ReplaceAll(a.Summary, "\n", " ")))
+		fmt.Fprintf(&b, "# %s\n", approvals.Visible(strings.ReplaceAll(a.Summary, "\n", " ")))
 	}
 	for _, n := range a.Notes {
-		fmt.Fprintf(&b, "# note: %s\n", visible(strings.ReplaceAll(n.Text, "\n", " ")))
+		fmt.Fprintf(&b, "# note: %s\n", approvals.Visible(strings.ReplaceAll(n.Text, "\n", " ")))
 	}
 	b.WriteString("# This only shows the request: allow or deny it with a code action.\n\n")
 	if d.Diff != "" {
-		b.WriteString(visible(d.Diff))
+		b.WriteString(approvals.Visible(d.Diff))
 		return "review.diff", b.String()
 	}
 	input := jsontext.Value(strings.Clone(string(d.Input)))
 	if input.Indent() == nil {
-		b.WriteString(visible(string(input)))
+		b.WriteString(approvals.Visible(string(input)))
 	} else {
-		b.WriteString(visible(string(d.Input)))
+		b.WriteString(approvals.Visible(string(d.Input)))
 	}
 	b.WriteByte('\n')
 	return "review.txt", b.String()

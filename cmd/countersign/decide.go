@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"countersign/approvals"
 	"countersign/session/claude"
 	"countersign/session/hub"
 )
@@ -51,11 +52,11 @@ func (w *workspace) settle(ctx context.Context, t *terminal, p hub.SettleParams)
 		if done.Approval.Amended {
 			word += " as amended"
 		}
-		fmt.Fprintf(t.out, "%s: %s\n", word, visible(done.Approval.Title))
+		fmt.Fprintf(t.out, "%s: %s\n", word, approvals.Visible(done.Approval.Title))
 		for _, n := range done.Notes {
-			fmt.Fprintf(t.out, "  %s\n", visible(n.Text))
+			fmt.Fprintf(t.out, "  %s\n", approvals.Visible(n.Text))
 		}
-		fmt.Fprint(t.out, t.diff(visible(done.Amendment)))
+		fmt.Fprint(t.out, t.diff(approvals.Visible(done.Amendment)))
 		return nil
 	})
 }

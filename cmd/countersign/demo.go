@@ -137,7 +137,7 @@ func (p *play) step(name, format string, args ...any) {
 
 // body prints lines below a step.
 func (p *play) body(text string) {
-	for line := range strings.Lines(p.t.diff(visible(text))) {
+	for line := range strings.Lines(p.t.diff(approvals.Visible(text))) {
 		fmt.Fprint(p.t.out, "      ", line)
 	}
 }

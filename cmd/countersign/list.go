@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"countersign/approvals"
 	"countersign/session/hub"
 )
 
@@ -44,7 +45,7 @@ func pending(ctx context.Context, t *terminal, args []string) error {
 	for _, a := range list {
 		who := ""
 		if a.Agent != "" {
-			who = " (" + visible(a.Agent) + ")"
+			who = " (" + approvals.Visible(a.Agent) + ")"
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s%s\n", a.ID, ago(time.Since(a.Since)), oneLine(a.Title), who)
 	}
@@ -80,10 +81,10 @@ func show(ctx context.Context, t *terminal, args []string) error {
 // printDetail prints an approval in full, for people.
 func printDetail(t *terminal, d hub.Detail) {
 	a := d.Approval
-	fmt.Fprintf(t.out, "%s\n", t.paint(bold, visible(a.Title)))
+	fmt.Fprintf(t.out, "%s\n", t.paint(bold, approvals.Visible(a.Title)))
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(t.out, "  %-9s %s\n", name, visible(value))
+			fmt.Fprintf(t.out, "  %-9s %s\n", name, approvals.Visible(value))
 		}
 	}
 	row("id", a.ID)
@@ -111,15 +112,15 @@ func printDetail(t *terminal, d hub.Detail) {
 		}
 	}
 	if d.Diff != "" {
-		fmt.Fprintf(t.out, "\n%s", t.diff(visible(d.Diff)))
+		fmt.Fprintf(t.out, "\n%s", t.diff(approvals.Visible(d.Diff)))
 		if d.Amendment != "" {
-			fmt.Fprintf(t.out, "\nit was amended since; allowing it allows it with these changes:\n%s", t.diff(visible(d.Amendment)))
+			fmt.Fprintf(t.out, "\nit was amended since; allowing it allows it with these changes:\n%s", t.diff(approvals.Visible(d.Amendment)))
 		}
 		return
 	}
 	if input := d.Input.Clone(); len(input) > 0 {
 		_ = input.Indent(jsontext.WithIndent("  "))
-		fmt.Fprintf(t.out, "\n%s\n", visible(string(input)))
+		fmt.Fprintf(t.out, "\n%s\n", approvals.Visible(string(input)))
 	}
 }
 
@@ -155,9 +156,9 @@ func status(ctx context.Context, t *terminal, args []string) error {
 			return printJSON(t, st)
 		}
 		fmt.Fprintf(t.out, "workspace  %s\nhub        process %d, version %s, up %s\nstorage    %s\nsession    %s\npending    %d\n",
-			visible(st.Root), st.PID, st.Version, ago(time.Since(st.Started)), visible(st.Storage), sessionWords(st), st.Session.Pending)
+			approvals.Visible(st.Root), st.PID, st.Version, ago(time.Since(st.Started)), approvals.Visible(st.Storage), sessionWords(st), st.Session.Pending)
 		for _, f := range st.FrontEnds {
-			fmt.Fprintf(t.out, "front end  %s\n", visible(f))
+			fmt.Fprintf(t.out, "front end  %s\n", approvals.Visible(f))
 		}
 		return nil
 	})
@@ -181,7 +182,7 @@ func sessionWords(st hub.Status) string {
 	if s.Error != "" {
 		words += ": " + s.Error
 	}
-	return visible(words)
+	return approvals.Visible(words)
 }
 
 // printJSON prints v for programs.
@@ -196,7 +197,7 @@ func printJSON(t *terminal, v any) error {
 
 // oneLine makes text fit on one line of a list.
 func oneLine(text string) string {
-	return strings.Join(strings.Fields(visible(text)), " ")
+	return strings.Join(strings.Fields(approvals.Visible(text)), " ")
 }
 
 // ago says a duration in its largest unit.

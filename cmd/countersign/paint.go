@@ -1,10 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // A paint is an ANSI colour sequence.
@@ -48,27 +45,6 @@ func (t *terminal) diff(unified string) string {
 		b.WriteString(text)
 		if nl {
 			b.WriteByte('\n')
-		}
-	}
-	return b.String()
-}
-
-// visible makes control and formatting characters of text visible as <U+202E>,
-// so that nothing an agent wrote can steer the terminal or hide from the
-// reader. Newlines and tabs stay.
-func visible(text string) string {
-	hidden := func(r rune) bool {
-		return r != '\n' && r != '\t' && (r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co))
-	}
-	if strings.IndexFunc(text, hidden) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if hidden(r) {
-			fmt.Fprintf(&b, "<U+%04X>", r)
-		} else {
-			b.WriteRune(r)
 		}
 	}
 	return b.String()

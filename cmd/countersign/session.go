@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"countersign/approvals"
 	"countersign/session"
 	"countersign/session/hub"
 )
@@ -146,7 +147,7 @@ func transcript(ctx context.Context, t *terminal, args []string) error {
 			fmt.Fprintln(t.out, tr.Path)
 			return nil
 		}
-		_, err = io.WriteString(t.out, visible(tr.Text))
+		_, err = io.WriteString(t.out, approvals.Visible(tr.Text))
 		return err
 	})
 }

@@ -120,7 +120,7 @@ var closing = regexp.MustCompile(`(?i)<(/?\s*blockquote)`)
 func quoted(line string) string {
 	fields := strings.Split(line, "\t")
 	for i, f := range fields {
-		fields[i] = approvals.Visible(f)
+		fields[i] = approvals.InLine(f)
 	}
 	return closing.ReplaceAllString(strings.Join(fields, "\t"), `\<$1`)
 }
@@ -133,7 +133,7 @@ func (p *page) fenced(language, text string) {
 
 // code is what somebody else named, inside a line of ours.
 func code(s string) string {
-	s = approvals.Visible(strings.TrimSpace(s))
+	s = approvals.InLine(strings.TrimSpace(s))
 	if utf8.RuneCountInString(s) > maxCode {
 		s = string([]rune(s)[:maxCode-1]) + "…"
 	}
@@ -352,7 +352,7 @@ func inputInShort(input jsontext.Value) string {
 // titleOf is what a session is called: the beginning of its first prompt.
 func titleOf(prompt string) string {
 	for line := range strings.SplitSeq(prompt, "\n") {
-		if line = strings.TrimSpace(approvals.Visible(strings.TrimSpace(line))); line == "" {
+		if line = strings.TrimSpace(approvals.InLine(strings.TrimSpace(line))); line == "" {
 			continue
 		}
 		if r := []rune(line); len(r) > 80 {
