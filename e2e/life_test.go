@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -20,6 +21,21 @@ func TestQuitAndReturn(t *testing.T) {
 		}
 		w.editor.append("four")
 		w.editor.save()
+		w.allowed(call, "a.txt", "one\nTWO\nthree\nfour\n", true)
+	})
+}
+
+// The last save of an editor that quits with it is a save like any other. Not so in
+// Helix, which kills its servers in that moment: there it may go on waiting.
+func TestWriteAndQuit(t *testing.T) {
+	inEditorsOf(t, "nvim", func(t *testing.T, w *world) {
+		call, _ := w.proposed()
+		w.editor.append("four")
+		n := w.editor.(*neovim)
+		n.command("only")
+		n.await("one window", "winnr('$')", "1")
+		w.run(exec.Command(n.program, "--server", n.socket, "--remote-send", `<C-\><C-n>ZZ`))
+		awaitEnded(w, n.term)
 		w.allowed(call, "a.txt", "one\nTWO\nthree\nfour\n", true)
 	})
 }

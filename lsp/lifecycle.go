@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.lsp.dev/protocol"
@@ -114,15 +115,40 @@ func (s *server) initialized() bool {
 	return true
 }
 
-// shutdown ends the serving; it decides nothing.
+// quitGrace is how long the answer to shutdown waits for decisions under way.
+// VS Code gives a server two seconds, Helix three.
+const quitGrace = 1500 * time.Millisecond
+
+// shutdown ends the serving. It decides nothing that was not said before. What
+// was said is on its way, and an editor may kill its servers once it has the
+// answer, so the answer waits until the hub has the decisions.
 func (s *server) shutdown() func(context.Context) (any, error) {
 	if err := s.refusal("shutdown"); err != nil {
 		return func(context.Context) (any, error) { return nil, err }
 	}
 	s.phase = ending
 	s.shutDown.Store(true)
-	s.push(s.end)
-	return func(context.Context) (any, error) { return nil, nil }
+	ended := make(chan struct{})
+	s.push(func() { s.end(true); close(ended) })
+	return func(ctx context.Context) (any, error) {
+		late := time.NewTimer(quitGrace)
+		defer late.Stop()
+		done := make(chan struct{})
+		s.work(func(ctx context.Context) {
+			defer close(done)
+			select {
+			case <-ended:
+				s.decisions.Wait()
+			case <-ctx.Done():
+			}
+		})
+		select {
+		case <-done:
+		case <-late.C:
+		case <-ctx.Done():
+		}
+		return nil, nil
+	}
 }
 
 // exit ends Serve.

@@ -138,6 +138,13 @@ func TestTheEndDecidesNothing(t *testing.T) {
 
 // :wq sends the save, shutdown and exit in one go: the decision still counts.
 func TestADecisionUnderWayOutlivesTheEditor(t *testing.T) {
+	for name, late := range map[string]bool{"the hub answers": false, "the hub answers late": true} {
+		t.Run(name, func(t *testing.T) { quitWhileDeciding(t, late) })
+	}
+}
+
+func quitWhileDeciding(t *testing.T, late bool) {
+	t.Helper()
 	run(t, benchOptions{}, func(t *testing.T, b *bench) {
 		a := b.hub.propose("req-00000001", "a.txt", was, is)
 		b.open(a.StagedURI)
@@ -145,10 +152,25 @@ func TestADecisionUnderWayOutlivesTheEditor(t *testing.T) {
 		hold := make(chan struct{})
 		b.hub.hold = hold
 		b.save(a.StagedURI)
-		b.request("shutdown", "")
+		answered := make(chan struct{})
+		go func() { b.request("shutdown", ""); close(answered) }()
+		b.wait(100 * time.Millisecond)
+		select {
+		case <-answered: // the editor may kill the server now
+			t.Error("shutdown was answered before the decision was taken")
+		default:
+		}
+		if late {
+			<-answered
+		} else {
+			close(hold)
+			<-answered
+		}
 		b.notify("exit", "")
 		b.wait(100 * time.Millisecond)
-		close(hold)
+		if late {
+			close(hold)
+		}
 		if err := <-b.served; err != nil {
 			t.Errorf("Serve: %v", err)
 		}
@@ -157,6 +179,37 @@ func TestADecisionUnderWayOutlivesTheEditor(t *testing.T) {
 			t.Errorf("settled: %+v", got)
 		}
 	})
+}
+
+// A save that waits for others to follow it, since another document has unsaved
+// changes, is decided by the editor's own word that it quits.
+func TestWrittenAndQuit(t *testing.T) {
+	for how, want := range map[string]int{"shutdown": 1, "exit": 0, "end of input": 0} {
+		t.Run(how, func(t *testing.T) {
+			run(t, benchOptions{}, func(t *testing.T, b *bench) {
+				a := b.hub.propose("req-00000001", "a.txt", was, is)
+				b.open(a.StagedURI)
+				const other = "file:///elsewhere/b.txt"
+				b.openWith(other, "b\n")
+				b.edit(other, "changed\n")
+				b.wait(time.Second)
+				b.save(a.StagedURI)
+				switch how {
+				case "shutdown":
+					b.request("shutdown", "")
+					b.notify("exit", "")
+				case "exit":
+					b.notify("exit", "")
+				default:
+					_ = b.conn.Close()
+				}
+				b.wait(10 * time.Second)
+				if got := b.settles(); len(got) != want || want == 1 && !got[0].Allow {
+					t.Errorf("settled: %+v", got)
+				}
+			})
+		})
+	}
 }
 
 func TestLifeCycle(t *testing.T) {

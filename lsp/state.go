@@ -201,12 +201,13 @@ func (s *server) tick() {
 	s.gesture(Event{Kind: EventTick})
 }
 
-// end is the end of everything that could decide or show something.
-func (s *server) end() {
+// end is the end of everything that could decide or show something, announced
+// by the editor (orderly) or not.
+func (s *server) end(orderly bool) {
 	if s.ended {
 		return
 	}
-	s.gesture(Event{Kind: EventEnding})
+	s.gesture(Event{Kind: EventEnding, Orderly: orderly})
 	s.ended = true
 	if s.timer != nil {
 		s.timer.Stop()
