@@ -9,7 +9,7 @@ import (
 
 // Deadlines are for what never comes; what comes is seen within a look.
 const (
-	patience = 30 * time.Second
+	patience = 90 * time.Second
 	look     = 50 * time.Millisecond
 )
 

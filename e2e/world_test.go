@@ -24,7 +24,7 @@ import (
 
 // closeGrace is long beside the few milliseconds in which an editor closes and
 // reopens a document, on a machine that is busy too.
-const closeGrace = 400 * time.Millisecond
+const closeGrace = time.Second
 
 // A world is all that one test touches: a home, a project, a model and an editor
 // that knows no other.
@@ -170,7 +170,7 @@ func (w *world) end() {
 	// The hub ends by itself some seconds after its last front end; asked to stop it must
 	// take its agent with it.
 	_, _ = w.command("stop", "--hub")
-	seen, gone := within(20*time.Second, func() (bool, string) {
+	seen, gone := within(time.Minute, func() (bool, string) {
 		left := w.processes()
 		return len(left) == 0, strings.Join(left, "\n")
 	})

@@ -515,7 +515,7 @@ func (w *world) end() {
 		}
 	}
 	_ = w.cs("stop", "--hub") // there may be no hub
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for len(w.running()) > 0 && time.Now().Before(deadline) {
 		time.Sleep(look)
 	}

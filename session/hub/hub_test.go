@@ -50,7 +50,7 @@ type childless struct{ m *testing.M }
 
 func (c childless) Run() int {
 	code := c.m.Run()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for len(childrenOf(os.Getpid())) > 0 {
 		if time.Now().After(deadline) {
 			fmt.Fprintln(os.Stderr, "processes are left:", childrenOf(os.Getpid()))
@@ -151,7 +151,7 @@ func (w *world) end() {
 // waitFor waits for a condition of another process.
 func (w *world) waitFor(what string, holds func() bool) {
 	w.Helper()
-	deadline := time.Now().Add(20 * time.Second) // of a failing test
+	deadline := time.Now().Add(time.Minute) // of a failing test
 	for !holds() {
 		if time.Now().After(deadline) {
 			w.Fatalf("%s: waited in vain", what)
@@ -183,7 +183,7 @@ func (w *world) connect(name string) (*Client, AttachResult) {
 // await takes events until one fits.
 func await[E Event](w *world, c *Client, what string, fits func(E) bool) E {
 	w.Helper()
-	timer := time.After(20 * time.Second)
+	timer := time.After(time.Minute)
 	for {
 		select {
 		case e, ok := <-c.Events():

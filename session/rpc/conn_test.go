@@ -74,7 +74,7 @@ func (w *wire) send(bodies ...string) {
 
 func (w *wire) receive() string {
 	w.t.Helper()
-	w.conn.SetReadDeadline(time.Now().Add(10 * time.Second)) // a failing test, not a timing
+	w.conn.SetReadDeadline(time.Now().Add(time.Minute)) // a failing test, not a timing
 	body, err := w.in.read()
 	if err != nil {
 		w.t.Fatalf("receiving: %v", err)
@@ -93,7 +93,7 @@ func wait(t *testing.T, what string, ch <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-ch:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("%s does not happen", what)
 	}
 }
