@@ -49,8 +49,18 @@ func (n *neovim) launch(args ...string) {
 	}
 	n.w.write(filepath.Join(n.w.dir, "config/nvim/init.lua"), init+n.w.extra)
 	n.starts++
+	if n.starts == 1 {
+		n.w.t.Cleanup(n.quiet)
+	}
 	n.socket = filepath.Join(n.w.dir, fmt.Sprintf("nvim%d", n.starts))
 	n.term = openTerminal(n.w.t, n.w.dir, n.w.project, n.w.env, append([]string{n.program, "--listen", n.socket}, args...)...)
+}
+
+// quiet checks that no handler of the server's requests failed while Neovim ran.
+func (n *neovim) quiet() {
+	if out := n.expr("execute('messages')"); strings.Contains(out, "SERVER_REQUEST_HANDLER_ERROR") {
+		n.w.t.Errorf("Neovim complains: %s", out)
+	}
 }
 
 // expr evaluates an expression, or says in brackets why not. Neovim that waits

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 
 	"countersign/staging"
 )
@@ -33,6 +34,24 @@ func writePrivate(path, text string) error {
 		_, err = f.WriteString(text)
 	}
 	return errors.Join(err, f.Close())
+}
+
+// standIn lets a staged document that went with its answer be there once more,
+// with the text that the editor shows, since editors close only what they can
+// delete. The result takes away what is left of it.
+func standIn(path, text string) (remove func()) {
+	if _, err := os.Lstat(path); err == nil {
+		return func() {}
+	}
+	dir := filepath.Dir(path)
+	made := os.Mkdir(dir, 0o700) == nil
+	_ = writePrivate(path, text) // without it the document stays open
+	return func() {
+		_ = os.Remove(path)
+		if made {
+			_ = os.Remove(dir)
+		}
+	}
 }
 
 // createPrivate makes a file of ours with that text where there is none, or an

@@ -2,6 +2,8 @@ package lsp
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"go.lsp.dev/protocol"
@@ -31,7 +33,27 @@ func (s *server) openNext() {
 	// Helix goes there either way. Asked not to, it opens one more split for
 	// every proposal, and closing the document leaves the split.
 	line := s.lineOf(u)
-	s.showDocument(u, s.client.is("helix"), func() uint32 { return lineWithin(u, line) }, nil)
+	behind := s.settledHere(u)
+	s.showDocument(u, s.client.is("helix"), func(ctx context.Context) uint32 {
+		for _, close := range behind {
+			close(ctx)
+		}
+		return lineWithin(u, line)
+	}, nil)
+}
+
+// settledHere closes what the person at this editor has settled by a save before
+// this document: it stayed, but with each further one there would be a window more.
+func (s *server) settledHere(next string) (closing []func(context.Context)) {
+	for _, id := range slices.Sorted(maps.Keys(s.board.cards)) {
+		c := s.board.cards[id]
+		if !c.pending() && c.staged != next && c.By.PID == s.client.pid && c.By.FrontEnd == s.client.name {
+			if f := s.closeWay(c); f != nil {
+				closing = append(closing, f)
+			}
+		}
+	}
+	return closing
 }
 
 // lineOf is the line at which a staged document is best shown.
@@ -47,11 +69,11 @@ func (s *server) lineOf(u string) uint32 {
 // showDocument asks the editor to show a document. at finds a line that it has,
 // beside the loop, because it may have to read the file; failed, if given, runs
 // on the loop when the editor did not show it.
-func (s *server) showDocument(u string, focus bool, at func() uint32, failed func()) {
+func (s *server) showDocument(u string, focus bool, at func(context.Context) uint32, failed func()) {
 	s.gesture(Event{Kind: EventShown, URI: u})
 	p := &protocol.ShowDocumentParams{URI: uri.URI(u), TakeFocus: &focus}
 	s.work(func(ctx context.Context) {
-		if line := at(); line > 0 {
+		if line := at(ctx); line > 0 {
 			at := protocol.Position{Line: line}
 			p.Selection = &protocol.Range{Start: at, End: at}
 		}
@@ -104,7 +126,7 @@ func (s *server) bring(u string, line uint32, what string) {
 func (s *server) bringLine(u string, line uint32, what string) {
 	switch {
 	case s.client.showDocument:
-		s.showDocument(u, true, func() uint32 { return line }, func() { s.nameFile(u, what) })
+		s.showDocument(u, true, func(context.Context) uint32 { return line }, func() { s.nameFile(u, what) })
 	case s.client.applyEdit && !s.isOpen(u):
 		s.editVirtually(u, what)
 	default:
@@ -179,22 +201,31 @@ func (s *server) reviewInWords(c *card) {
 // closeSettled closes the document of an approval that the person at this editor
 // has just settled, or that was settled before the editor restored it, where that does no harm: the editor closes what is deleted,
 // the document is open and has no unsaved change, and nobody is typing. After a
-// save it stays, because a save may be followed by more keys; and what others
-// settle stays, because somebody may be reading it.
+// save it stays until the next one opens, because a save may be followed by more
+// keys; and what others settle stays, because somebody may be reading it.
 func (s *server) closeSettled(c *card) {
+	if f := s.closeWay(c); f != nil {
+		s.work(f)
+	}
+}
+
+// closeWay is how the document of a settled approval is closed, nil where that
+// would do harm.
+func (s *server) closeWay(c *card) func(context.Context) {
 	if c.staged == "" || !s.isOpen(c.staged) || !s.client.deletes || s.client.is("helix") {
-		return
+		return nil
 	}
 	doc, _ := s.documents.Get(c.staged)
 	if saved, ok := s.saved[c.staged]; !ok || saved != doc.Text.String() || !s.gestures.SafeToOpen(s.clock()) {
-		return
+		return nil
 	}
-	edit := deleteFile(c.staged)
-	s.work(func(ctx context.Context) {
+	edit, text := deleteFile(c.staged), doc.Text.String()
+	return func(ctx context.Context) {
+		defer standIn(pathOf(c.staged), text)()
 		var res protocol.ApplyWorkspaceEditResult
 		err := s.conn.Call(ctx, "workspace/applyEdit", &protocol.ApplyWorkspaceEditParams{Edit: edit}, &res)
 		if err != nil || !res.Applied {
 			s.log.Info("a settled document was not closed", zap.String("uri", c.staged), zap.Error(err))
 		}
-	})
+	}
 }

@@ -96,6 +96,20 @@ local function edited(err, params, ctx, cfg)
   return reply
 end
 
+-- Neovim 0.12.4 remembers the lenses of buffers that are gone, and fails over them
+-- when it is asked to refresh all.
+local function refresh(err, result, ctx, cfg)
+  local ok, capability = pcall(require, 'vim.lsp._capability')
+  local lens = ok and type(capability) == 'table' and capability.all and capability.all.codelens
+  for buf in pairs(lens and lens.active or {}) do
+    if not vim.api.nvim_buf_is_valid(buf) then
+      lens.active[buf] = nil
+    end
+  end
+  pcall(vim.lsp.handlers['workspace/codeLens/refresh'], err, result, ctx, cfg)
+  return vim.NIL
+end
+
 local handlers = {
   ['window/showMessage'] = function(_, message)
     tell('Countersign: ' .. message.message:gsub('^Countersign: ', ''), levels[message.type])
@@ -103,6 +117,9 @@ local handlers = {
   end,
   ['workspace/applyEdit'] = edited,
 }
+if vim.fn.has('nvim-0.12') == 1 then
+  handlers['workspace/codeLens/refresh'] = refresh
+end
 
 local waiting = {} -- what to run once the server is up
 
