@@ -142,6 +142,9 @@ func (n *neovim) choose(title string) {
 	n.term.press("Enter")
 	eventually(n.w.t, "the list is closed", func() (bool, string) {
 		s := n.screen()
+		if n.w.own != "" && strings.Contains(s, "Press ENTER") { // the snippet has no such prompts
+			n.term.press("Enter")
+		}
 		return !choice.MatchString(s), s
 	})
 }

@@ -64,7 +64,9 @@ func TestStockNeovim(t *testing.T) {
 				w.editor.replace("[ ] Blue", "[x] Blue")
 				w.editor.save()
 				w.reads(2, false, `"Which colour?"="Blue"`)
-				w.awaitOpened(w.next("Edit"))
+				a = w.next("Edit")
+				w.awaitOpened(a)
+				w.waitsFor(a) // so long that its close is no replaced tab
 				w.editor.closeDocument()
 				w.reads(3, true)
 				if got := w.disk("a.txt"); got != "one\nTWO\nthree\nfour\n" {

@@ -71,7 +71,7 @@ func TestHiddenTextIsMarked(t *testing.T) {
 		if inHelix {
 			h.term.press("Escape")
 		}
-		w.still(a.ID)
+		w.waitsFor(a) // also so long that its close is no replaced tab
 		w.editor.closeDocument()
 		w.reads(0, true)
 	})

@@ -105,6 +105,7 @@ func (s *server) promptChanged(uri string) {
 func (s *server) promptSaved(uri, text string, reason SaveReason) {
 	d := s.promptAt(uri)
 	if d == nil {
+		s.promptEarly(uri, text, reason)
 		return
 	}
 	if d.talk != nil && !d.talk.marked(text) {
@@ -122,6 +123,22 @@ func (s *server) promptSaved(uri, text string, reason SaveReason) {
 	default:
 		s.sendPrompt(uri, d, text, nil)
 	}
+}
+
+// promptEarly keeps a save for the moment when the hub is reached: only then it
+// is known which document is the prompt. An editor that starts a server for each
+// folder may start this one with the prompt.
+func (s *server) promptEarly(uri, text string, reason SaveReason) {
+	l := s.links[""]
+	if l == nil || l.hub != nil || l.storage != "" || filepath.Base(pathOf(uri)) != promptName {
+		return
+	}
+	l.waiting = append(l.waiting, func(_ Hub, err error) {
+		if err == nil && !s.ended && s.isOpen(uri) {
+			s.promptSaved(uri, text, reason)
+		}
+	})
+	s.attach(l, true)
 }
 
 // sendPrompt hands a prompt to the hub. done, if given, gets what it came to.

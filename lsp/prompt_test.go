@@ -1,12 +1,16 @@
 package lsp
 
 import (
+	"errors"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"countersign/session/hub"
 )
 
 func (b *bench) promptDoc() string {
@@ -29,6 +33,47 @@ func (b *bench) prompts() []string {
 		texts = append(texts, p.Text)
 	}
 	return texts
+}
+
+// A prompt that is saved before its hub is reached is sent then, and only if it
+// is that hub's prompt.
+func TestAPromptSavedEarlyIsSent(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		mine bool
+		sent int
+	}{
+		"reached":              {nil, true, 1},
+		"another hub's prompt": {nil, false, 0},
+		"not reached":          {errors.New("no room"), true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ready := sync.OnceValue(func() chan struct{} { return make(chan struct{}) }) // in the bubble
+			run(t, benchOptions{noRoot: true, connect: func(b *bench, _ int) (Hub, hub.AttachResult, error) {
+				<-ready()
+				if c.err != nil {
+					return nil, hub.AttachResult{}, c.err
+				}
+				return b.hub, hub.AttachResult{Storage: b.hub.store.Dir()}, nil
+			}}, func(t *testing.T, b *bench) {
+				uri := promptURI(b.hub.store.Dir())
+				if !c.mine {
+					uri = fileURI(t.TempDir()) + "/prompt.md"
+				}
+				if err := os.WriteFile(pathOf(uri), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				b.openWith(uri, promptHint)
+				b.edit(uri, promptHint+"Work.")
+				b.save(uri)
+				close(ready())
+				b.wait(time.Second)
+				if got := b.prompts(); len(got) != c.sent || c.sent == 1 && got[0] != "Work." {
+					t.Errorf("sent: %q", got)
+				}
+			})
+		})
+	}
 }
 
 func TestASavedPromptIsSent(t *testing.T) {
