@@ -122,14 +122,28 @@ func (n *neovim) action(title string) {
 		got := n.expr(titles)
 		return strings.Contains("\n"+got, "\n"+title), got + "\n" + n.screen()
 	})
-	n.command("lua vim.lsp.buf.code_action()")
+	// Asked in a document that goes in that moment, Neovim shows no list.
+	for range 5 {
+		n.command("lua vim.lsp.buf.code_action()")
+		if _, ok := within(10*time.Second, func() (bool, string) {
+			s := n.screen()
+			return listed(title).MatchString(s), s
+		}); ok {
+			break
+		}
+	}
 	n.choose(title)
+}
+
+// listed finds an action, and its number, in the list on the screen.
+func listed(title string) *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(\d+): ` + regexp.QuoteMeta(title))
 }
 
 // choose takes one of the code actions that are listed.
 func (n *neovim) choose(title string) {
 	n.w.t.Helper()
-	choice := regexp.MustCompile(`(?m)^(\d+): ` + regexp.QuoteMeta(title))
+	choice := listed(title)
 	var number string
 	eventually(n.w.t, "the list of code actions has "+title, func() (bool, string) {
 		s := n.screen()
