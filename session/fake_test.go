@@ -27,6 +27,7 @@ type fakeAgent struct {
 	stopped  sync.Once
 	interupt int
 	onSend   func() // runs before Send returns
+	onMode   func() // runs when SetMode is called
 }
 
 func (a *fakeAgent) Send(text string) error {
@@ -60,6 +61,9 @@ func (a *fakeAgent) Interrupt() error {
 }
 
 func (a *fakeAgent) SetMode(mode string) error {
+	if a.onMode != nil {
+		a.onMode()
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.modes = append(a.modes, mode)
@@ -102,6 +106,7 @@ type fakeAgents struct {
 	mu      sync.Mutex
 	started []*fakeAgent
 	fail    error
+	dead    *Exited // agents end with it at once
 }
 
 func (s *fakeAgents) Start(o StartOptions) (Agent, error) {
@@ -112,6 +117,10 @@ func (s *fakeAgents) Start(o StartOptions) (Agent, error) {
 	}
 	a := &fakeAgent{o: o, events: make(chan Event), answers: make(map[string]approvals.Result)}
 	s.started = append(s.started, a)
+	if s.dead != nil {
+		a.events = make(chan Event, 1) // it is gone before anybody looks
+		a.end(*s.dead)
+	}
 	return a, nil
 }
 

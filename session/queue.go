@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -44,28 +45,31 @@ func (s *Session) sendQueue() {
 	s.turnstile <- struct{}{}
 	defer func() { <-s.turnstile }()
 	for {
-		s.mu.Lock()
-		if len(s.queue) == 0 {
-			s.sending = false
-			s.mu.Unlock()
+		p, ok := s.dequeue()
+		if !ok {
 			return
 		}
-		p := s.queue[0]
-		s.mu.Unlock()
-
 		_, err := s.send(p)
-		if busy(err) { // another turn has begun by itself
-			s.mu.Lock()
-			s.sending = false
-			s.mu.Unlock()
-			s.change(func(*Info) {}) // it may have ended again
+		if busy(err) { // another turn has begun by itself; it may have ended again
+			s.change(func(*Info) { s.queue, s.sending = slices.Insert(s.queue, 0, p), false })
 			return
 		}
-		s.change(func(*Info) { s.queue = s.queue[min(1, len(s.queue)):] })
 		if err != nil {
 			s.o.Report(true, err.Error(), "")
 		}
 	}
+}
+
+// dequeue takes the first prompt that waits: from then on it is being sent, and
+// cannot be taken back any more. Without one, nothing is being sent.
+func (s *Session) dequeue() (p waiting, ok bool) {
+	s.change(func(*Info) {
+		if ok = len(s.queue) > 0; ok {
+			p, s.queue = s.queue[0], s.queue[1:]
+		}
+		s.sending = ok
+	})
+	return p, ok
 }
 
 // dropQueue takes back what waits, and says so.
@@ -77,13 +81,11 @@ func (s *Session) dropQueue() {
 
 // unqueue takes back what waits, and returns it in words: "" if nothing does.
 func (s *Session) unqueue() string {
-	s.mu.Lock()
-	queue := s.queue
-	s.mu.Unlock()
+	var queue []waiting
+	s.change(func(*Info) { queue, s.queue = s.queue, nil })
 	if len(queue) == 0 {
 		return ""
 	}
-	s.change(func(*Info) { s.queue = nil })
 	var texts []string
 	for _, p := range queue {
 		texts = append(texts, fmt.Sprintf("%q", shortened(p.text, 200)))

@@ -136,3 +136,25 @@ func TestWhatWaitsIsTakenBack(t *testing.T) {
 		})
 	}
 }
+
+// What is being sent already cannot be taken back, and is not told to be.
+func TestWhatIsBeingSentIsNotTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.Close()
+		a := queued(t, b)
+		a.onMode = func() { b.Interrupt() } // sending the first one asks for the mode
+		a.events <- Cancelled{RequestID: "r-1"}
+		a.events <- TurnEnded{}
+		synctest.Wait()
+		a2 := b.agents.last(t)
+		a2.events <- Initialized{Mode: "bypassPermissions"}
+		synctest.Wait()
+		if told := b.told(); !strings.Contains(told, `not sent: "two"`) || strings.Contains(told, `not sent: "one"`) {
+			t.Errorf("told %q", told)
+		}
+		if got := a2.messages(); a2 == a || !slices.Equal(got, []string{"one"}) || b.Info().Queued != 0 {
+			t.Errorf("the new agent got %q, %+v", got, b.Info())
+		}
+	})
+}

@@ -76,13 +76,7 @@ func (s *Session) startAgain(was Past, env []string, settings Settings) (*run, e
 		}
 		s.resume = id
 	})
-	r, err := s.start(env, settings)
-	if err == nil {
-		s.mu.Lock()
-		r.awaited = true
-		s.mu.Unlock()
-	}
-	return r, err
+	return s.start(env, settings, true)
 }
 
 // awaitUp waits until an agent is up or has ended, or for as long as one may

@@ -69,6 +69,26 @@ func TestResumeWaitsForTheAgent(t *testing.T) {
 	}
 }
 
+// An agent that is gone before Resume looks for it was not gone on with.
+func TestResumeOfAnAgentThatEndsAtOnce(t *testing.T) {
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			defer b.Close()
+			b.start(t).end(Exited{Expected: true, Explanation: "ended"})
+			synctest.Wait()
+			b.reports = nil
+			b.agents.dead = &Exited{Code: 1, Explanation: "no s-1 here"}
+			if i, err := b.Resume(Past{}, nil, DefaultSettings()); err == nil || err.Error() != "no s-1 here" || i.State != StateEnded {
+				t.Fatalf("%+v, %v", i, err)
+			}
+			if b.told() != "" {
+				t.Fatalf("told %q beside the answer", b.told())
+			}
+		})
+	}
+}
+
 // What an agent leaves open is withdrawn with words that end in a reason.
 func TestWithdrawnForAReason(t *testing.T) {
 	for name, end := range map[string]func(b *bench, a *fakeAgent){

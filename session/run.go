@@ -256,7 +256,7 @@ func (s *Session) send(p waiting) (Info, error) {
 	}
 	if r == nil {
 		var err error
-		if r, err = s.start(env, settings); err != nil {
+		if r, err = s.start(env, settings, false); err != nil {
 			return s.Info(), err
 		}
 	}
@@ -303,8 +303,9 @@ func (s *Session) sendAfresh(prompts, env []string, settings Settings) {
 	}
 }
 
-// start starts an agent. The caller has the turnstile.
-func (s *Session) start(env []string, settings Settings) (*run, error) {
+// start starts an agent; awaited says that the caller tells how that went. The
+// caller has the turnstile.
+func (s *Session) start(env []string, settings Settings, awaited bool) (*run, error) {
 	s.mu.Lock()
 	resume := s.resume
 	word := s.startWord(settings)
@@ -328,7 +329,7 @@ func (s *Session) start(env []string, settings Settings) (*run, error) {
 	}
 	r := &run{
 		agent: agent, up: make(chan struct{}), done: make(chan struct{}), wanted: word, before: before, checked: word == "", resumes: resume,
-		pending: make(map[string]string), names: make(map[string]string), tools: make(map[string]string), asked: map[string]bool{word: true},
+		pending: make(map[string]string), names: make(map[string]string), tools: make(map[string]string), asked: map[string]bool{word: true}, awaited: awaited,
 	}
 	s.change(func(*Info) {
 		s.live = r
