@@ -58,9 +58,6 @@ type Event struct {
 	Disk   Disk       // for EventSaved of a staged document
 	Text   string     // for EventSettled: unused; kept for messages
 	Aside  bool       // for EventStaged: the server does not open it by itself
-	// Orderly, for EventEnding: the editor says that it quits, and has said all
-	// that it did before. A save that was held then had no others beside it.
-	Orderly bool
 }
 
 // A VerdictKind is what an event amounts to.

@@ -180,7 +180,7 @@ func (g *Gestures) due(w *watched) time.Time {
 func (g *Gestures) Handle(now time.Time, ev Event) []Verdict {
 	switch ev.Kind {
 	case EventEnding:
-		return g.endingNow(ev.Orderly)
+		return g.endingNow()
 	case EventTick:
 		return g.tick(now)
 	case EventSettled, EventUnsettled:
@@ -324,19 +324,12 @@ func (g *Gestures) drop(w *watched) {
 	delete(g.wait, w.uri)
 }
 
-// endingNow: from here on nothing decides, and what was held is undecided. But
-// an editor that was told to write and quit has saved this document alone: the
-// other saves of a save-all would have come before it said that it quits.
-func (g *Gestures) endingNow(orderly bool) []Verdict {
+// endingNow: from here on nothing decides, and what was held is undecided.
+func (g *Gestures) endingNow() []Verdict {
 	g.ending = true
 	var out []Verdict
 	for _, w := range g.waiting() {
-		held := w.held
 		g.drop(w)
-		if held != nil && orderly && !g.amends() {
-			out = append(out, g.decide(w, VerdictAllow, RuleSaved, held.text))
-			continue
-		}
 		out = append(out, g.say(w, VerdictRefused, RuleEnding, ""))
 	}
 	return out

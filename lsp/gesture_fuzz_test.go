@@ -13,7 +13,6 @@ import (
 type witness struct {
 	set     GestureSettings
 	ended   bool
-	quits   bool // the event now is the first end, and an orderly one
 	docs    map[string]*witnessed
 	saved   map[string]time.Time // last didSave of each document
 	decided map[string]bool      // by approval, until unsettled
@@ -48,7 +47,6 @@ func (w *witness) doc(uri string) *witnessed {
 
 // before takes note of an event before the machine sees it.
 func (w *witness) before(now time.Time, ev Event) {
-	w.quits = ev.Kind == EventEnding && ev.Orderly && !w.ended
 	d := w.doc(ev.URI)
 	switch ev.Kind {
 	case EventStaged:
@@ -106,7 +104,7 @@ func (w *witness) judge(now time.Time, v Verdict) error {
 		return nil
 	}
 	switch {
-	case w.ended && !(w.quits && v.Kind == VerdictAllow):
+	case w.ended:
 		return fmt.Errorf("decided after the end")
 	case v.ID == "" || v.ID != d.id:
 		return fmt.Errorf("decided %q, the document's approval is %q", v.ID, d.id)
@@ -190,7 +188,6 @@ func (a *adversary) event() Event {
 	doc := a.next() % 4
 	ev.URI = "file:///" + string(rune('A'+doc))
 	b := a.next()
-	ev.Orderly = ev.Kind == EventEnding && b%2 == 0
 	switch ev.Kind {
 	case EventStaged, EventSettled, EventUnsettled:
 		ev.ID = string(rune('a' + doc))

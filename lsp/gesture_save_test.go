@@ -220,38 +220,6 @@ var saveCases = []gestureCase{
 		900 save A
 		950 ending
 		3000 end`, `950 refused A ending`},
-	{"save-all: written and quit, others being left unsaved", `
-		0 staged A
-		0 open A
-		0 open x
-		500 change x
-		900 save A
-		950 ending orderly
-		3000 end`, `950 allow A saved text`},
-	{"save-all: all written and quit", `
-		0 staged A
-		0 open A
-		0 open x
-		500 change x
-		900 save A
-		910 save x
-		950 ending orderly
-		3000 end`, `910 refused A save-all`},
-	{"save-all: written and quit, where saves mean amend", `
-		0 set - saveMeans=amend
-		0 staged A
-		0 open A
-		0 open x
-		500 change x
-		900 save A
-		950 ending orderly
-		3000 end`, `900 kept A save-means-amend text`},
-	{"closed, and quit in the grace", `
-		0 staged A
-		0 open A
-		900 close A
-		950 ending orderly
-		3000 end`, `950 refused A ending`},
 	{"save-all: closed while the save is held", `
 		0 staged A
 		0 open A

@@ -131,7 +131,6 @@ func (p *play) step(t *testing.T, ms int, verb string, args []string) {
 		ev.Kind = EventClosed
 	case "staged", "shown", "edited", "settled", "unsettled", "ending", "tick":
 		ev.Kind = EventKind(verb)
-		ev.Orderly = verb == "ending" && ev.URI == "file:///orderly"
 		if len(args) > 0 {
 			ev.ID = args[0]
 		}

@@ -119,9 +119,9 @@ func (s *server) initialized() bool {
 // VS Code gives a server two seconds, Helix three.
 const quitGrace = 1500 * time.Millisecond
 
-// shutdown ends the serving. It decides nothing that was not said before. What
-// was said is on its way, and an editor may kill its servers once it has the
-// answer, so the answer waits until the hub has the decisions.
+// shutdown ends the serving; it decides nothing. What was decided before is on
+// its way, and an editor may kill its servers once it has the answer, so the
+// answer waits until the hub has that.
 func (s *server) shutdown() func(context.Context) (any, error) {
 	if err := s.refusal("shutdown"); err != nil {
 		return func(context.Context) (any, error) { return nil, err }
@@ -129,22 +129,11 @@ func (s *server) shutdown() func(context.Context) (any, error) {
 	s.phase = ending
 	s.shutDown.Store(true)
 	ended := make(chan struct{})
-	s.push(func() { s.end(true); close(ended) })
+	s.push(func() { s.end(); close(ended) })
 	return func(ctx context.Context) (any, error) {
-		late := time.NewTimer(quitGrace)
-		defer late.Stop()
-		done := make(chan struct{})
-		s.work(func(ctx context.Context) {
-			defer close(done)
-			select {
-			case <-ended:
-				s.decisions.Wait()
-			case <-ctx.Done():
-			}
-		})
 		select {
-		case <-done:
-		case <-late.C:
+		case <-ended:
+			s.decided(quitGrace)
 		case <-ctx.Done():
 		}
 		return nil, nil

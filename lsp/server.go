@@ -57,7 +57,7 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) error {
 	}
 	// What the editor sent before is still ahead of this in the queue.
 	ended := make(chan struct{})
-	s.queue.push(func() { s.end(false); close(ended) })
+	s.queue.push(func() { s.end(); close(ended) })
 	<-ended
 	s.awaitDecisions()
 	s.cancel()
@@ -78,16 +78,24 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) error {
 
 // awaitDecisions lets decisions that have begun reach their hub.
 func (s *server) awaitDecisions() {
+	if !s.decided(endGrace) {
+		s.log.Warn("a decision did not reach the hub before the end; it may not count")
+		s.cancel() // makes them return
+		s.decisions.Wait()
+	}
+}
+
+// decided waits until no decision is on its way, for no longer than that.
+func (s *server) decided(within time.Duration) bool {
 	done := make(chan struct{})
 	go func() { s.decisions.Wait(); close(done) }()
-	timer := time.NewTimer(endGrace)
+	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
 	case <-done:
+		return true
 	case <-timer.C:
-		s.log.Warn("a decision did not reach the hub before the end; it may not count")
-		s.cancel() // makes them return
-		<-done
+		return false
 	}
 }
 

@@ -182,9 +182,9 @@ func quitWhileDeciding(t *testing.T, late bool) {
 }
 
 // A save that waits for others to follow it, since another document has unsaved
-// changes, is decided by the editor's own word that it quits.
-func TestWrittenAndQuit(t *testing.T) {
-	for how, want := range map[string]int{"shutdown": 1, "exit": 0, "end of input": 0} {
+// changes, decides nothing once the editor goes: it may write all that it has.
+func TestAHeldSaveAndTheEnd(t *testing.T) {
+	for _, how := range []string{"shutdown", "exit", "end of input"} {
 		t.Run(how, func(t *testing.T) {
 			run(t, benchOptions{}, func(t *testing.T, b *bench) {
 				a := b.hub.propose("req-00000001", "a.txt", was, is)
@@ -204,7 +204,7 @@ func TestWrittenAndQuit(t *testing.T) {
 					_ = b.conn.Close()
 				}
 				b.wait(10 * time.Second)
-				if got := b.settles(); len(got) != want || want == 1 && !got[0].Allow {
+				if got := b.settles(); len(got) != 0 {
 					t.Errorf("settled: %+v", got)
 				}
 			})

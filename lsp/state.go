@@ -201,13 +201,12 @@ func (s *server) tick() {
 	s.gesture(Event{Kind: EventTick})
 }
 
-// end is the end of everything that could decide or show something, announced
-// by the editor (orderly) or not.
-func (s *server) end(orderly bool) {
+// end is the end of everything that could decide or show something.
+func (s *server) end() {
 	if s.ended {
 		return
 	}
-	s.gesture(Event{Kind: EventEnding, Orderly: orderly})
+	s.gesture(Event{Kind: EventEnding})
 	s.ended = true
 	if s.timer != nil {
 		s.timer.Stop()
