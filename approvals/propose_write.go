@@ -47,7 +47,7 @@ func proposeWrite(p *Proposal, read ReadFile, limit int64) error {
 }
 
 func (w writeWay) amend(p *Proposal, text string) (Amendment, error) {
-	if p.file.exists && text == p.original {
+	if p.file.exists && text == p.original { // which may begin with a mark of its own
 		return p.restored(), nil
 	}
 	if p.file.bom() || w.contentBOM {

@@ -65,37 +65,6 @@ func bidi(r rune) string {
 	return "mark"
 }
 
-// InLine makes one line of text for a person: what would not be seen, or would
-// be seen in another place than it has, is written out, a newline as ⏎.
-func InLine(s string) string {
-	clean := true
-	for _, r := range s {
-		if r == utf8.RuneError || r == '\n' || r == '\t' || hidden(r) != "" {
-			clean = false
-			break
-		}
-	}
-	if clean {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '\n':
-			b.WriteString("⏎")
-		case r == '\t':
-			b.WriteByte(' ')
-		case r == utf8.RuneError:
-			b.WriteString("�")
-		case hidden(r) != "":
-			fmt.Fprintf(&b, "<U+%04X>", r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
 // Thresholds of padding, in characters and lines.
 const (
 	padInside = 40  // blanks inside a line, with text on both sides

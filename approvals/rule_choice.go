@@ -8,9 +8,29 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// destinations are all places that a rule can be kept in, from the one that
-// reaches least far.
-var destinations = []string{"session", "localSettings", "projectSettings", "userSettings"}
+// A destination is a place that a rule can be kept in.
+type destination struct {
+	name  string // on the wire
+	file  string // that is written; "" for none
+	scope string // how long and for whom it holds
+	only  string // on what condition; "" for none
+}
+
+// destinations are all of them, from the one that reaches least far.
+var destinations = []destination{
+	{"session", "", "for this session", ""},
+	{"localSettings", ".claude/settings.local.json", "in this project, for you", ""},
+	{"projectSettings", ".claude/settings.json", "in this project, for everybody", "holds only in a folder that you have trusted"},
+	{"userSettings", "~/.claude/settings.json", "in all your projects", ""},
+}
+
+func destinationNamed(name string) (d destination, ok bool) {
+	i := slices.IndexFunc(destinations, func(d destination) bool { return d.name == name })
+	if i < 0 {
+		return d, false
+	}
+	return destinations[i], true
+}
 
 // A RuleChoice is one rule that an allow can answer with: a suggestion of the
 // agent and where it goes. A decision names it by Suggestion and Destination.
@@ -48,7 +68,8 @@ func RuleChoices(req Request) []RuleChoice {
 		if _, err := takeApart(req.Suggestions[i]); err != nil {
 			continue
 		}
-		for _, u.Destination = range destinations {
+		for _, d := range destinations {
+			u.Destination = d.name
 			add(RuleChoice{Suggestion: i, Destination: u.Destination, Words: u.words(), Title: u.title()})
 		}
 	}
@@ -60,15 +81,20 @@ func RuleChoices(req Request) []RuleChoice {
 func (u permissionUpdate) redirects() bool { return u.Type == "addRules" || u.Type == "addDirectories" }
 
 // redirect is a suggestion with another destination, the rest of it as it came.
-func redirect(suggestion jsontext.Value, destination string) (jsontext.Value, error) {
+func redirect(suggestion jsontext.Value, to string) (jsontext.Value, error) {
 	u, ok := readUpdate(suggestion)
+	_, known := destinationNamed(to)
 	switch {
-	case destination == "" || ok && u.Destination == destination:
+	case to == "" || ok && u.Destination == to:
 		return suggestion, nil
-	case !slices.Contains(destinations, destination):
-		return nil, fmt.Errorf("there is no destination %q: a rule goes to %s", InLine(destination), strings.Join(destinations, ", "))
+	case !known:
+		var names []string
+		for _, d := range destinations {
+			names = append(names, d.name)
+		}
+		return nil, fmt.Errorf("there is no destination %q: a rule goes to %s", InLine(to), strings.Join(names, ", "))
 	case !ok || !u.redirects():
 		return nil, fmt.Errorf("this suggestion can only go where the agent would put it: %s", RuleWords(suggestion))
 	}
-	return Splice(suggestion, TextField("destination", destination))
+	return Splice(suggestion, TextField("destination", to))
 }

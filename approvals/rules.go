@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -73,11 +74,18 @@ func (u permissionUpdate) title() string {
 	if u.Type != "addRules" || u.Behavior != "allow" {
 		return ""
 	}
-	file, scope, ok := destinationShort(u.Destination)
+	d, ok := destinationNamed(u.Destination)
 	if !ok {
 		return ""
 	}
-	return "always allow (" + file + ") " + ruleList(u) + ", " + scope
+	if d.file == "" {
+		return "allow " + d.scope + " (no file) " + ruleList(u)
+	}
+	title := "always allow (" + d.file + ") " + ruleList(u) + ", " + d.scope
+	if d.only != "" {
+		title += ", " + d.only
+	}
+	return title
 }
 
 func ruleList(u permissionUpdate) string {
@@ -129,35 +137,19 @@ func modeWords(mode string) string {
 }
 
 // destinationWords says how long an update holds and which file it writes.
-func destinationWords(destination string) string {
-	switch destination {
-	case "session":
-		return "for this session (writes no file)"
-	case "localSettings":
-		return "in this project, for you (writes .claude/settings.local.json)"
-	case "projectSettings":
-		return "in this project, for everybody (writes .claude/settings.json; holds only in a folder that you have trusted)"
-	case "userSettings":
-		return "in all your projects (writes ~/.claude/settings.json)"
-	case "":
+func destinationWords(name string) string {
+	d, ok := destinationNamed(name)
+	switch {
+	case name == "":
 		return "for as long as the agent decides (it names no destination)"
+	case !ok:
+		return "in " + short(name)
 	}
-	return "in " + short(destination)
-}
-
-// destinationShort is destinationWords as the file and for whom it counts.
-func destinationShort(destination string) (file, scope string, ok bool) {
-	switch destination {
-	case "session":
-		return "no file", "for this session", true
-	case "localSettings":
-		return ".claude/settings.local.json", "in this project, for you", true
-	case "projectSettings":
-		return ".claude/settings.json", "in this project, for everybody, once the folder is trusted", true
-	case "userSettings":
-		return "~/.claude/settings.json", "in all your projects", true
+	writes := "writes " + cmp.Or(d.file, "no file")
+	if d.only != "" {
+		writes += "; " + d.only
 	}
-	return "", "", false
+	return d.scope + " (" + writes + ")"
 }
 
 // ForSession is what "allow for this session" answers with, and what that lets

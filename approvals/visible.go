@@ -38,3 +38,34 @@ func Invisible(r rune) bool {
 	}
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
+
+// InLine makes one line of text for a person: what would not be seen, or would
+// be seen in another place than it has, is written out, a newline as ⏎.
+func InLine(s string) string {
+	clean := true
+	for _, r := range s {
+		if r == utf8.RuneError || r == '\n' || r == '\t' || hidden(r) != "" {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n':
+			b.WriteString("⏎")
+		case r == '\t':
+			b.WriteByte(' ')
+		case r == utf8.RuneError:
+			b.WriteString("�")
+		case hidden(r) != "":
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
