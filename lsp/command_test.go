@@ -114,6 +114,71 @@ func TestAllowByCommand(t *testing.T) {
 	}
 }
 
+// An allow by command counts for what this editor has shown: whatever else writes
+// into the document's file is not allowed unseen.
+func TestAllowByCommandCountsForWhatWasSeen(t *testing.T) {
+	write := func(b *bench, a hub.Approval, text string) {
+		b.t.Helper()
+		if err := os.WriteFile(a.Staged.Path, []byte(text), 0o600); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		prepare func(b *bench, a hub.Approval)
+		staged  bool   // allowed as it was staged
+		text    string // else allowed with this text
+	}{
+		{"never opened", func(*bench, hub.Approval) {}, true, ""},
+		{"opened and as staged", func(b *bench, a hub.Approval) { b.open(a.StagedURI) }, true, ""},
+		{"saved here, then closed", func(b *bench, a hub.Approval) {
+			b.open(a.StagedURI)
+			b.edit(a.StagedURI, "mine\n")
+			b.save(a.StagedURI)
+			b.close(a.StagedURI)
+		}, false, "mine\n"},
+		{"changed by another, and shown here", func(b *bench, a hub.Approval) {
+			write(b, a, "theirs\n")
+			b.open(a.StagedURI)
+		}, false, "theirs\n"},
+		{"changed by another while it was open here", func(b *bench, a hub.Approval) {
+			b.open(a.StagedURI)
+			write(b, a, "theirs\n")
+		}, false, is},
+		{"changed by another and never opened", func(b *bench, a hub.Approval) { write(b, a, "theirs\n") }, false, ""},
+		{"saved here and closed, then changed by another", func(b *bench, a hub.Approval) {
+			b.open(a.StagedURI)
+			b.edit(a.StagedURI, "mine\n")
+			b.save(a.StagedURI)
+			b.close(a.StagedURI)
+			write(b, a, "theirs\n")
+		}, false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run(t, benchOptions{options: `{"saveMeans":"amend","closeMeans":"nothing"}`}, func(t *testing.T, b *bench) {
+				a := b.hub.propose("req-00000001", "a.txt", was, is)
+				c.prepare(b, a)
+				_, err := b.command("countersign.allow", `{"id":"`+a.ID+`"}`)
+				got := b.settles()
+				if !c.staged && c.text == "" {
+					if len(got) != 0 || err == nil || !strings.Contains(err.Error(), "review it first") {
+						t.Errorf("settled %+v, %v", got, err)
+					}
+					return
+				}
+				switch {
+				case err != nil || len(got) != 1 || !got[0].Allow:
+					t.Errorf("settled %+v, %v", got, err)
+				case c.staged && (got[0].Text != nil || got[0].Staged != a.Staged.Print.Hash):
+					t.Errorf("not as staged: %+v", got[0])
+				case !c.staged && (got[0].Text == nil || *got[0].Text != c.text):
+					t.Errorf("with %v", got[0].Text)
+				}
+			})
+		})
+	}
+}
+
 // Emacs reports the lines of a CRLF file without their carriage returns.
 func TestAllowByCommandKeepsLineEnds(t *testing.T) {
 	run(t, benchOptions{}, func(t *testing.T, b *bench) {

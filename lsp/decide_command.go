@@ -99,12 +99,40 @@ func unlikeFile(c *card, text string, settings Settings) *string {
 	return &text
 }
 
+// errUnseen is the answer to an allow of what this editor has not shown.
+var errUnseen = errors.New("its document was changed, and not in this editor: review it first")
+
+// seen has an allow by command count for what this editor has shown or saved, and
+// for nothing that its file becomes meanwhile: other programs can write there. A
+// file that cannot be read is left to the hub.
+func (sn *snapshot) seen(c *card, p *hub.SettleParams) error {
+	found, err := staging.Look(*c.Staged, maxStaged(sn.settings))
+	if err != nil {
+		return nil
+	}
+	_, open := sn.texts[c.staged]
+	switch hash := found.Print.Hash; {
+	case hash == c.Staged.Print.Hash:
+		p.Staged = hash
+	case open || hash == sn.prints[c.staged].Hash:
+		p.Text = &found.Text
+	default:
+		return errUnseen
+	}
+	return nil
+}
+
 // settleNow hands a command's decision to the hub and waits for its word.
 func (s *server) settleNow(ctx context.Context, sn *snapshot, c *card, p hub.SettleParams) (any, error) {
 	// What the person sees counts; remarks on a plan go along with its deny, and
 	// other text that a deny leaves unsent is kept in the journal.
 	if p.Answers == nil && c.staged != "" {
 		p.Text = sn.editorText(c)
+	}
+	if p.Allow && p.Answers == nil && p.Text == nil && c.Staged != nil {
+		if err := sn.seen(c, &p); err != nil {
+			return nil, fmt.Errorf("nothing was decided about %s: %w", titleOf(&c.Approval), err)
+		}
 	}
 	var res hub.Settled
 	err := s.call(ctx, func() *link {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"countersign/session"
+	"countersign/session/hub"
 )
 
 func TestModeActions(t *testing.T) {
@@ -56,6 +57,34 @@ func TestAModeThatChangesIsTold(t *testing.T) {
 			t.Errorf("told:\n%s", got)
 		}
 	})
+}
+
+// A decision that leads to a looser mode makes that no warning, but only if it was
+// taken: the next change is somebody else's.
+func TestALooserModeAfterARefusedDecision(t *testing.T) {
+	for name, c := range map[string]struct {
+		refuse error
+		want   string
+	}{
+		"taken":   {nil, "3 The mode is now auto_edit"},
+		"refused": {&hub.Error{Code: hub.CodeRefused, Message: "not now"}, "2 The mode is now auto_edit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, benchOptions{}, func(t *testing.T, b *bench) {
+				b.hub.say(session.Info{State: session.StateRunning, Name: "1", Current: true, Mode: "ask_before_edit"})
+				a := b.hub.propose("req-00000001", "a.txt", was, is)
+				a.Session, a.SessionWords = "1", "accept all file edits (mode acceptEdits)"
+				b.hub.tell(a)
+				b.hub.refuse = c.refuse
+				_, err := b.command("countersign.allowForSession", `{"id":"`+a.ID+`"}`)
+				if (err == nil) != (c.refuse == nil) {
+					t.Errorf("decided: %v", err)
+				}
+				b.hub.say(session.Info{State: session.StateRunning, Name: "1", Current: true, Mode: "auto_edit"})
+				contains(t, "messages", b.messages(), c.want)
+			})
+		})
+	}
 }
 
 func TestProgressOfSeveralSessions(t *testing.T) {

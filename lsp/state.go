@@ -95,15 +95,16 @@ type snapshot struct {
 	cards    map[string]*card
 	pending  []*card
 	byURI    map[string][]*card
-	texts    map[string]*Text  // open documents
-	session  session.Info      // the current one
-	sessions []session.Info    // all that are open, the current one first
-	several  bool              // it has to be said whose a request is
-	storage  string            // of the hub of the root; empty while there is none
-	reasons  map[string]string // reason documents: URI → approval id
-	talks    map[string]string // documents of sessions: URI → session
-	lists    map[string]string // lists that are not dealt with: URI → id
-	prompt   string            // URI of the prompt document; empty while there is no hub
+	texts    map[string]*Text         // open documents
+	prints   map[string]staging.Print // by staged URI: the file at the last save seen
+	session  session.Info             // the current one
+	sessions []session.Info           // all that are open, the current one first
+	several  bool                     // it has to be said whose a request is
+	storage  string                   // of the hub of the root; empty while there is none
+	reasons  map[string]string        // reason documents: URI → approval id
+	talks    map[string]string        // documents of sessions: URI → session
+	lists    map[string]string        // lists that are not dealt with: URI → id
+	prompt   string                   // URI of the prompt document; empty while there is no hub
 }
 
 // snapshot takes one, or gives the last one again when nothing has changed.
@@ -116,6 +117,7 @@ func (s *server) snapshot() *snapshot {
 			pending:  s.board.pending,
 			byURI:    maps.Clone(s.board.byURI),
 			texts:    map[string]*Text{},
+			prints:   maps.Clone(s.prints),
 			reasons:  maps.Clone(s.reasons),
 			several:  s.several(),
 			talks:    map[string]string{},

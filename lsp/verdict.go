@@ -156,6 +156,9 @@ func (s *server) settled(l *link, c *card, p hub.SettleParams, res hub.Settled, 
 // notSettled learns from the error of a decision; the result is the hub's own
 // error, nil when the hub did not answer.
 func (s *server) notSettled(l *link, id string, err error) *hub.Error {
+	if c := s.board.cards[id]; c != nil && l.asked[c.Session] == anyMode {
+		delete(l.asked, c.Session) // it leads to no mode
+	}
 	var he *hub.Error
 	if !errors.As(err, &he) {
 		s.gesture(Event{Kind: EventUnsettled, ID: id})
