@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"countersign/session/claude/scripted"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -60,7 +62,7 @@ func setUp(env *testscript.Env) error {
 		}
 	}
 	claude := "#!/bin/sh\nexec countersign agent --script '" + filepath.Join(env.WorkDir, "script.json") + "' --log '" + filepath.Join(env.WorkDir, "model.jsonl") + "' \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(env.WorkDir, "bin", "claude"), []byte(claude), 0o700); err != nil {
+	if err := scripted.WriteProgram(filepath.Join(env.WorkDir, "bin", "claude"), []byte(claude), 0o700); err != nil {
 		return err
 	}
 	env.Cd = filepath.Join(env.WorkDir, "project")

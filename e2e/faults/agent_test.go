@@ -102,16 +102,10 @@ func TestAgentThatCannotStart(t *testing.T) {
 		}, []string{`the agent "claude" cannot be run: the file is not executable`, "agent.command"}},
 		{"a folder", func(w *world) { w.folder(w.at("bin/claude")) }, []string{`"claude"`, "not"}},
 		{"not a program", func(w *world) {
-			w.write(w.at("bin/claude"), "\x7fELF is what a program begins with\n")
-			if err := os.Chmod(w.at("bin/claude"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			w.program(w.at("bin/claude"), "\x7fELF is what a program begins with\n")
 		}, []string{`the agent "claude" is not a program for this machine`, "agent.command"}},
 		{"interpreter missing", func(w *world) {
-			w.write(w.at("bin/claude"), "#!/nowhere/node\n")
-			if err := os.Chmod(w.at("bin/claude"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			w.program(w.at("bin/claude"), "#!/nowhere/node\n")
 		}, []string{`the agent "claude"`, "first line names is missing"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

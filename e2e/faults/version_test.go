@@ -4,7 +4,6 @@ package faults
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"countersign/approvals"
+	"countersign/session/claude/scripted"
 )
 
 // upgraded is another build of the program: a copy, which is another version to
@@ -19,19 +19,11 @@ import (
 func (w *world) upgraded() string {
 	w.t.Helper()
 	path := w.at("bin/countersign-upgraded")
-	in, err := os.Open(program)
+	data, err := os.ReadFile(program)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	defer in.Close()
-	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o700)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
+	if err := scripted.WriteProgram(path, data, 0o700); err != nil {
 		w.t.Fatal(err)
 	}
 	return path
@@ -44,7 +36,9 @@ func (w *world) by(path string, args ...string) said {
 	c.Dir, c.Env = w.project, w.environment()
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
-	_ = c.Run()
+	if err := c.Run(); c.ProcessState == nil {
+		w.t.Fatalf("%s: %v", path, err)
+	}
 	return said{c.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 

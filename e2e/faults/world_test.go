@@ -142,6 +142,15 @@ func (w *world) write(path, text string) {
 	w.give(path)
 }
 
+// program is write for what is then run.
+func (w *world) program(path, text string) {
+	w.t.Helper()
+	if err := scripted.WriteProgram(path, []byte(text), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	w.give(path)
+}
+
 // give makes a file belong to the user of the world.
 func (w *world) give(path string) {
 	w.t.Helper()
@@ -172,10 +181,7 @@ func (w *world) agent(before string, turns ...scripted.Turn) {
 func (w *world) claude(shell string) {
 	w.t.Helper()
 	path := filepath.Join(w.at("bin"), "claude")
-	w.write(path, "#!/bin/sh\n"+shell)
-	if err := os.Chmod(path, 0o700); err != nil {
-		w.t.Fatal(err)
-	}
+	w.program(path, "#!/bin/sh\n"+shell)
 }
 
 // environment is the environment of the world's processes.

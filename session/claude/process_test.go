@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"countersign/session"
+	"countersign/session/claude/scripted"
 )
 
 // shell makes a shell script the agent.
@@ -275,7 +276,7 @@ func TestStartsThatFailAreExplained(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		if err := scripted.WriteProgram(path, []byte(text), mode); err != nil {
 			t.Fatal(err)
 		}
 		return path

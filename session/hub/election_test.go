@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"countersign/approvals"
+	"countersign/session/claude/scripted"
 )
 
 // peerProcess is a process that tests start.
@@ -223,7 +224,7 @@ func copyOf(t *testing.T) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "another")
-	if err := os.WriteFile(path, data, 0o700); err != nil {
+	if err := scripted.WriteProgram(path, data, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -299,7 +300,7 @@ func TestReplacedProgram(t *testing.T) {
 	if err := os.Remove(exe); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(exe, []byte("#!/bin/false\n"), 0o700); err != nil {
+	if err := scripted.WriteProgram(exe, []byte("#!/bin/false\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	io.WriteString(in, "go\n")
