@@ -28,7 +28,8 @@ func TestQuestionAnsweredByCodeAction(t *testing.T) {
 func TestPlanApprovedByCodeAction(t *testing.T) {
 	inEditors(t, func(t *testing.T, w *world) {
 		w.file("a.txt", original)
-		w.play(writesPlan(w, plan), mockmodel.Use(exitPlan, object{}), w.edit("a.txt", "two", "TWO"), mockmodel.Say("Done."))
+		w.play(writesPlan(w, plan), mockmodel.Use(exitPlan, object{}), w.edit("a.txt", "two", "TWO"), mockmodel.Say("Done."),
+			w.edit("a.txt", "three", "THREE"), mockmodel.Say("Done again."))
 		w.editor.start("a.txt")
 		w.prompt("Plan it.")
 		w.awaitOpened(w.next(exitPlan))
@@ -36,6 +37,13 @@ func TestPlanApprovedByCodeAction(t *testing.T) {
 		w.reads(1, false, "approved")
 		w.reads(2, false) // unasked
 		w.awaitMode("auto_edit")
+		w.awaitIdle(1)
+		w.must("send", "And the third.")
+		w.reads(4, false) // the next turn is in that mode, too
+		w.awaitMode("auto_edit")
+		if got := w.disk("a.txt"); got != "one\nTWO\nTHREE\n" {
+			t.Errorf("a.txt is %q", got)
+		}
 	}, with("permissionMode", "plan"))
 }
 
@@ -69,6 +77,46 @@ func TestRuleByCodeAction(t *testing.T) {
 	})
 }
 
+// Every destination can be chosen in the document of the request. Its rule goes
+// into the file that the action names and no other, and the same command is then
+// not asked about again.
+func TestRuleForEachDestinationByCodeAction(t *testing.T) {
+	inEditors(t, func(t *testing.T, w *world) {
+		w.trust()
+		w.file("a.txt", original)
+		w.tool()
+		actions := []struct{ at, title string }{
+			{"session", "allow for session"},
+			{"localSettings", "always allow (.claude/settings.local.json)"},
+			{"projectSettings", "always allow (.claude/settings.json)"},
+			{"userSettings", "always allow (~/.claude/settings.json)"},
+		}
+		var turns []mockmodel.Turn
+		for _, a := range actions {
+			turns = append(turns, bash("./tool "+word(a.at)+" first"), bash("./tool "+word(a.at)+" second"))
+		}
+		w.play(append(turns, mockmodel.Say("Done."))...)
+		w.editor.start("a.txt")
+		w.prompt("Run them.")
+		want := ""
+		for i, a := range actions {
+			waits := w.next("Bash")
+			w.editor.open(w.path("a.txt"))
+			w.editor.action("Countersign: review")
+			w.awaitOpened(waits)
+			before := w.ruleFiles()
+			w.editor.action("Countersign: " + a.title)
+			w.reads(2*i, false)
+			w.reads(2*i+1, false) // unasked
+			want += word(a.at) + " first\n" + word(a.at) + " second\n"
+			if got := w.disk("log"); got != want {
+				t.Errorf("log is %q, want %q", got, want)
+			}
+			w.checkRule(a.at, before)
+		}
+	}, with("open", "manual"))
+}
+
 // The mode is changed while a request waits; that is decided by a person still.
 func TestModeByCodeAction(t *testing.T) {
 	inEditors(t, func(t *testing.T, w *world) {
@@ -81,4 +129,34 @@ func TestModeByCodeAction(t *testing.T) {
 		w.must("allow", id)
 		w.allowed(call, "a.txt", "one\nTWO\nthree\n", false)
 	})
+}
+
+// A mode that needs another agent comes with the next prompt, in the same
+// conversation.
+func TestModeByRestartByCodeAction(t *testing.T) {
+	inEditors(t, func(t *testing.T, w *world) {
+		w.file("b.txt", original)
+		call, _ := w.proposed()
+		w.editor.save()
+		w.allowed(call, "a.txt", "one\nTWO\nthree\n", false)
+		w.awaitIdle(1)
+		before, _ := w.session()
+		agents := w.agents()
+		w.model.Play(mockmodel.Script{Turns: []mockmodel.Turn{{}, {}, w.edit("b.txt", "two", "DUE"), mockmodel.Say("Done.")}})
+		w.openPrompt()
+		w.editor.action("Countersign: mode bypass")
+		w.awaitSession("is to be in mode bypass", func(s sessionInfo) bool { return s.NextMode == "bypass" && s.Mode == "ask_before_edit" })
+		w.editor.append("Edit b.")
+		w.editor.save()
+		w.hearsBoth("Please edit a.txt.", "Edit b.")
+		w.reads(2, false) // unasked
+		w.awaitMode("bypass")
+		if got := w.disk("b.txt"); got != "one\nDUE\nthree\n" {
+			t.Errorf("b.txt is %q", got)
+		}
+		after, _ := w.session()
+		if after.ID != before.ID || strings.Join(agents, " ") == strings.Join(w.agents(), " ") {
+			t.Errorf("the session was %s with %v and is %s with %v", before.ID, agents, after.ID, w.agents())
+		}
+	}, mayBypass)
 }

@@ -38,6 +38,9 @@ func (h *helix) start(name string) {
 	if err != nil {
 		h.w.t.Fatal(err)
 	}
+	if h.w.languages != nil {
+		languages = h.w.languages(languages)
+	}
 	h.w.write(filepath.Join(h.w.dir, "config/helix/languages.toml"), languages)
 	h.w.write(filepath.Join(h.w.dir, "config/helix/config.toml"), helixConfig+h.w.extra)
 	h.term = openTerminal(h.w.t, h.w.dir, h.w.project, h.w.env, h.program, name)

@@ -39,6 +39,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if os.Getenv(checkerVariable) != "" {
+		if err := serveChecker(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(run(m))
 }
 

@@ -102,6 +102,32 @@ func TestResumeAfterKill(t *testing.T) {
 	})
 }
 
+// The same in an editor: the proposal of the agent that is gone decides nothing
+// more, and the session is gone on with from the prompt.
+func TestResumeAfterKillByCodeAction(t *testing.T) {
+	inEditors(t, func(t *testing.T, w *world) {
+		call, _ := w.proposed()
+		before, _ := w.session()
+		w.kill()
+		w.awaitPending(0)
+		w.awaitSession("has lost its agent", func(s sessionInfo) bool { return s.State == "ended" && s.Error != "" })
+		w.openPrompt()
+		w.editor.action("Countersign: resume the last session")
+		s := w.awaitSession("is back", func(s sessionInfo) bool { return s.State == "idle" })
+		if s.ID != before.ID {
+			t.Errorf("the session was %s and is %s", before.ID, s.ID)
+		}
+		w.model.Play(mockmodel.Script{Turns: []mockmodel.Turn{{}, {}, {}, {}, {}, {}}}) // whatever the agent counts as its turns
+		w.openPrompt()
+		w.editor.append("What was it?")
+		w.editor.save()
+		w.hearsBoth("Please edit a.txt.", "What was it?")
+		if got := w.disk("a.txt"); got != original {
+			t.Errorf("after %s a.txt is %q", call, got)
+		}
+	})
+}
+
 // A session is left, another begun, and the first chosen from the list.
 func TestResumeAnEarlierSession(t *testing.T) {
 	inShell(t, func(t *testing.T, w *world) {

@@ -41,13 +41,8 @@ func (w *world) settingsFiles() map[string]string {
 // same command is then not asked about again.
 func TestRuleForEachDestination(t *testing.T) {
 	inShell(t, func(t *testing.T, w *world) {
-		// The agent heeds a project's rules in a folder that its person trusts.
-		w.write(filepath.Join(w.dir, "home/.claude.json"),
-			fmt.Sprintf(`{"hasCompletedOnboarding":true,"projects":{%q:{"hasTrustDialogAccepted":true}}}`, w.project))
-		w.file("tool", "#!/bin/sh\necho \"$*\" >> log\n")
-		if err := os.Chmod(w.path("tool"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		w.trust()
+		w.tool()
 		destinations := []string{"session", "localSettings", "projectSettings", "userSettings"}
 		var turns []mockmodel.Turn
 		for _, d := range destinations {
@@ -70,22 +65,68 @@ func TestRuleForEachDestination(t *testing.T) {
 			if got := w.disk("log"); got != want {
 				t.Errorf("log is %q, want %q", got, want)
 			}
-			after := w.ruleFiles()
-			for at, path := range w.settingsFiles() {
-				switch written := after[at] != before[at]; {
-				case at == d && (!written || !strings.Contains(after[at], "tool "+word(d))):
-					t.Errorf("the rule for %s is not in %s: %q", d, path, after[at])
-				case at != d && written:
-					t.Errorf("the rule for %s changed %s: %q", d, path, after[at])
-				case at == d && !strings.Contains(words, filepath.Base(path)):
-					t.Errorf("the words %q do not name %s", words, path)
-				}
+			w.checkRule(d, before)
+			if path := w.settingsFiles()[d]; path != "" && !strings.Contains(words, filepath.Base(path)) {
+				t.Errorf("the words %q do not name %s", words, path)
 			}
 			if d == "session" && !strings.Contains(words, "writes no file") {
 				t.Errorf("the words for a session are %q", words)
 			}
 		}
 	})
+}
+
+// A rule of the project is written in a folder that nobody trusted too, but the
+// agent does not heed it there: its words say so, and the same is asked again.
+func TestProjectRuleInAnUntrustedFolder(t *testing.T) {
+	inShell(t, func(t *testing.T, w *world) {
+		w.tool()
+		w.play(bash("./tool project first"), bash("./tool project second"), mockmodel.Say("Done."))
+		w.must("send", "Run them.")
+		a := w.next("Bash")
+		before := w.ruleFiles()
+		if words := w.allowWithRule(a, "projectSettings"); !strings.Contains(words, "only in a folder that you have trusted") {
+			t.Errorf("the words are %q", words)
+		}
+		w.reads(0, false)
+		w.checkRule("projectSettings", before)
+		a = w.next("Bash")
+		w.must("deny", a.ID, "-m", "not twice")
+		w.reads(1, true, "not twice")
+		if got := w.disk("log"); got != "project first\n" {
+			t.Errorf("log is %q", got)
+		}
+	})
+}
+
+// trust has the agent heed the project's rules, as it does where its person
+// trusts the folder.
+func (w *world) trust() {
+	w.write(filepath.Join(w.dir, "home/.claude.json"),
+		fmt.Sprintf(`{"hasCompletedOnboarding":true,"projects":{%q:{"hasTrustDialogAccepted":true}}}`, w.project))
+}
+
+// tool lays a program that notes in log what it was called with.
+func (w *world) tool() {
+	w.file("tool", "#!/bin/sh\necho \"$*\" >> log\n")
+	if err := os.Chmod(w.path("tool"), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// checkRule checks that the rule for a destination went into its file, and that
+// the others are as before.
+func (w *world) checkRule(destination string, before map[string]string) {
+	w.t.Helper()
+	after := w.ruleFiles()
+	for at, path := range w.settingsFiles() {
+		switch written := after[at] != before[at]; {
+		case at == destination && (!written || !strings.Contains(after[at], "tool "+word(destination))):
+			w.t.Errorf("the rule for %s is not in %s: %q", destination, path, after[at])
+		case at != destination && written:
+			w.t.Errorf("the rule for %s changed %s: %q", destination, path, after[at])
+		}
+	}
 }
 
 // word is a destination as a subcommand, for which the agent suggests a rule.

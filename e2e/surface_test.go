@@ -53,7 +53,7 @@ func TestAllOfAKindByItsList(t *testing.T) {
 func TestHiddenTextIsMarked(t *testing.T) {
 	inEditors(t, func(t *testing.T, w *world) {
 		w.file("a.txt", original)
-		w.play(bash("echo one\nto\u200buch a\u202eb.txt"), mockmodel.Say("Done."))
+		w.play(bash("echo one\nto\u200buch a\u202eb.txt\necho one"+strings.Repeat(" ", 60)+"; touch made"), mockmodel.Say("Done."))
 		w.editor.start("a.txt")
 		w.prompt("Run.")
 		a := w.next("Bash")
@@ -66,7 +66,12 @@ func TestHiddenTextIsMarked(t *testing.T) {
 		}
 		eventually(t, "the hidden characters are marked", func() (bool, string) {
 			told := w.editor.told()
-			return strings.Contains(told, "U+200B") && strings.Contains(told, "U+202E"), told
+			for _, want := range []string{"U+200B", "U+202E", "Text after 60 blanks"} {
+				if !strings.Contains(told, want) {
+					return false, want + " is not in\n" + told
+				}
+			}
+			return true, told
 		})
 		if inHelix {
 			h.term.press("Escape")

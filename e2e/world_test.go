@@ -39,6 +39,8 @@ type world struct {
 	settings map[string]any // Countersign's, until the editor starts
 	extra    string         // the editor's own configuration beside the snippet
 	own      string         // … and instead of it
+
+	languages func(string) string // changes Helix's languages, where it is set
 }
 
 // An option changes a world before its editor is configured.

@@ -235,6 +235,27 @@ local function choose(done)
   end)
 end
 
+local severities = { 'error: ', 'warning: ', 'information: ', 'hint: ' }
+
+-- Begins a prompt about lines of the current buffer and what any server or linter
+-- found there. Neovim's list of code actions tells a server of its own
+-- diagnostics alone.
+local function ask(first, last)
+  local problems = {}
+  for _, d in ipairs(vim.diagnostic.get(0)) do
+    if d.source ~= name and d.lnum < last and (d.end_lnum or d.lnum) + 1 >= first then
+      local source = d.source and (' (' .. d.source .. ')') or ''
+      local words = (severities[d.severity] or '') .. d.message .. source
+      table.insert(problems, string.format('line %d: %s', d.lnum + 1, words))
+    end
+  end
+  run('ask', {
+    uri = vim.uri_from_bufnr(0),
+    range = { start = { line = first - 1, character = 0 }, ['end'] = { line = last, character = 0 } },
+    diagnostics = #problems > 0 and problems or nil,
+  })
+end
+
 -- Ends the server and starts it again for every buffer that it had.
 function M.restart()
   local c = client()
@@ -262,6 +283,7 @@ end
 local subcommands = {
   prompt = function() run('prompt') end,
   send = function(text) run('send', { text = text }) end,
+  ask = function(_, args) ask(args.line1, args.line2) end,
   review = function() choose(function(a) run('review', { id = a.id }) end) end,
   allow = function() choose(function(a) run('allow', { id = a.id }) end) end,
   deny = function(text)
@@ -336,9 +358,10 @@ function M.setup(opts)
     if not subcommands[sub] then
       return tell('Countersign: no such command: ' .. sub, vim.log.levels.ERROR)
     end
-    subcommands[sub](rest)
+    subcommands[sub](rest, args)
   end, {
     nargs = '*',
+    range = true,
     desc = 'Countersign: ' .. table.concat(names(''), ', '),
     complete = function(prefix) return names(prefix) end,
   })
