@@ -254,8 +254,16 @@ func TestStagedDocumentIsNotTrusted(t *testing.T) {
 	t.Run("changed", func(t *testing.T) {
 		b := newBench(t)
 		a := b.Register(b.bash("ls"))
+		refused := func(shown, words string) {
+			t.Helper()
+			refusedWith(t, b, a.ID, Decision{Allow: true, Shown: shown, By: me}, words)
+			refusedWith(t, b, a.ID, Decision{Allow: true, Shown: shown, ForSession: true, By: me}, words)
+		}
 		os.WriteFile(a.Staged.Path, []byte("rm x\n"), 0o600)
-		got, notes, err := b.Settle(a.ID, Decision{Allow: true, By: me})
+		refused("", "was changed since the agent asked")
+		refused(a.Staged.Print.Hash, "was changed since you were shown it")
+		refused(hashOf([]byte("rm y\n")), "was changed since you were shown it")
+		got, notes, err := b.Settle(a.ID, Decision{Allow: true, Shown: hashOf([]byte("rm x\n")), By: me})
 		if len(notes) != 1 || !strings.Contains(notes[0].Text, "+1 −1") {
 			t.Errorf("notes %v", notes)
 		}
@@ -263,6 +271,30 @@ func TestStagedDocumentIsNotTrusted(t *testing.T) {
 			t.Errorf("a change of the staged document is not told: %+v, %v", got, err)
 		}
 	})
+	t.Run("changed and back", func(t *testing.T) {
+		b := newBench(t)
+		a := b.Register(b.bash("ls"))
+		os.WriteFile(a.Staged.Path, []byte("rm x\n"), 0o600)
+		os.WriteFile(a.Staged.Path, []byte("ls\n"), 0o600)
+		got, _, err := b.Settle(a.ID, Decision{Allow: true, Shown: hashOf([]byte("rm x\n")), By: me})
+		if err != nil || got.Amended {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+	// The ticks of a question and the choice of a plan's mode are such a text too.
+	for tool, change := range map[string][]string{"AskUserQuestion": {"[ ] A", "[x] A"}, "ExitPlanMode": {"[x] ask", "[ ] ask"}} {
+		t.Run(tool, func(t *testing.T) {
+			b := newBench(t)
+			input := planInput
+			if tool == "AskUserQuestion" {
+				input = `{"questions":[{"question":"Which?","header":"W","options":[{"label":"A","description":""},{"label":"B","description":""}],"multiSelect":false}]}`
+			}
+			a := b.Register(b.request(tool, input))
+			text := replaced(t, a.Document.Text(), change...)
+			os.WriteFile(a.Staged.Path, []byte(text), 0o600)
+			refusedWith(t, b, a.ID, Decision{Allow: true, By: me}, "was changed since the agent asked")
+		})
+	}
 }
 
 func TestStagedDocumentGone(t *testing.T) {

@@ -111,6 +111,9 @@ func (d *Desk) allow(a Approval, dec Decision) (Approval, []Note, error) {
 		if text, err = d.text(a, dec); err != nil {
 			return refuse(err)
 		}
+		if err := unseen(a, dec, text); err != nil {
+			return refuse(err)
+		}
 	}
 	if p, ok := a.Document.(*Proposal); ok {
 		text = TakeBackNewline(p.Text(), text)
@@ -315,6 +318,21 @@ func (d *Desk) text(a Approval, dec Decision) (string, error) {
 		return "", errors.New("the staged document has changed since it was decided on; look at it again")
 	}
 	return text, err
+}
+
+// unseen says why the text, which lies on disk, was not what the person decided
+// on: other programs can write there.
+func unseen(a Approval, dec Decision, text string) error {
+	if dec.Text != nil || dec.TextHash != "" || a.Staged == nil {
+		return nil
+	}
+	switch hash := hashOf([]byte(text)); {
+	case hash == a.Staged.Print.Hash || hash == dec.Shown:
+		return nil
+	case dec.Shown == "":
+		return fmt.Errorf("its document %s was changed since the agent asked, and you were not shown how: look at it first (countersign show %s)", a.Staged.Path, a.ID)
+	}
+	return fmt.Errorf("its document %s was changed since you were shown it: look at it again (countersign show %s)", a.Staged.Path, a.ID)
 }
 
 // restage writes a staged document that was removed again; the error says so.

@@ -186,18 +186,21 @@ func TestAllowUnamended(t *testing.T) {
 }
 
 func TestAllowAmended(t *testing.T) {
-	for name, how := range map[string]func(a Approval) *string{
-		"text given": func(Approval) *string { return ptr("one\nZWEI\nthree\n") },
-		"as staged": func(a Approval) *string {
-			os.WriteFile(a.Staged.Path, []byte("one\nZWEI\nthree\n"), 0o600)
-			return nil
+	const text = "one\nZWEI\nthree\n"
+	for name, how := range map[string]func(a Approval) Decision{
+		"text given": func(Approval) Decision { return Decision{Text: ptr(text)} },
+		"as staged": func(a Approval) Decision {
+			os.WriteFile(a.Staged.Path, []byte(text), 0o600)
+			return Decision{Shown: hashOf([]byte(text))}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			path := b.file("a.txt", "one\ntwo\nthree\n")
 			a := b.Register(b.edit(path, "two", "TWO"))
-			got, _, err := b.Settle(a.ID, Decision{Allow: true, Text: how(a), By: me})
+			dec := how(a)
+			dec.Allow, dec.By = true, me
+			got, _, err := b.Settle(a.ID, dec)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -192,8 +192,11 @@ func TestPlanDenied(t *testing.T) {
 				dec.By = me
 				if where == "given" {
 					dec.Text = &text
-				} else if err := os.WriteFile(a.Staged.Path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
+				} else {
+					if err := os.WriteFile(a.Staged.Path, []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					dec.Shown = hashOf([]byte(text))
 				}
 				if c.refused != "" {
 					refusedWith(t, b, a.ID, dec, c.refused)

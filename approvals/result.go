@@ -23,6 +23,7 @@ type Decision struct {
 	Allow      bool
 	Text       *string // the document's current text; nil: as staged on disk
 	TextHash   string  // in place of Text: its hash, when it is the text that was staged
+	Shown      string  // without Text: the hash of what lay on disk when the person was shown it; anything else, but what was staged, is refused
 	Suggestion *int    // index into Request.Suggestions, to answer with as a rule
 	// Destination is where the suggested rule goes instead of where the agent
 	// would put it: session, localSettings, projectSettings or userSettings.

@@ -156,7 +156,7 @@ func (h *fakeHub) Send(_ context.Context, p hub.SendParams) (session.Info, error
 	return h.info, h.refuse
 }
 
-func (h *fakeHub) Show(_ context.Context, p hub.IDParams) (hub.Detail, error) {
+func (h *fakeHub) Show(_ context.Context, p hub.ShowParams) (hub.Detail, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.called("show %s", p.ID)

@@ -117,7 +117,7 @@ func (s *server) detail(c *card) *detail {
 	}
 	h := c.link.hub
 	s.work(func(ctx context.Context) {
-		d.text, d.err = h.Show(ctx, hub.IDParams{ID: c.ID})
+		d.text, d.err = h.Show(ctx, hub.ShowParams{ID: c.ID})
 		close(d.ready)
 		s.push(func() {
 			if d.err == nil && s.details[c.ID] == d { // else it would be asked for again and again

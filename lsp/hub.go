@@ -14,7 +14,7 @@ import (
 type Hub interface {
 	Configure(ctx context.Context, s session.Settings) error
 	Send(ctx context.Context, p hub.SendParams) (session.Info, error)
-	Show(ctx context.Context, p hub.IDParams) (hub.Detail, error)
+	Show(ctx context.Context, p hub.ShowParams) (hub.Detail, error)
 	Settle(ctx context.Context, p hub.SettleParams) (hub.Settled, error)
 	Keep(ctx context.Context, p hub.KeepParams) error
 	InterruptSession(ctx context.Context, p hub.SessionParams) error

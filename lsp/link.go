@@ -309,7 +309,7 @@ func (s *server) ask(l *link, id string) {
 	}
 	s.asking[id] = true
 	s.work(func(ctx context.Context) {
-		d, err := h.Show(ctx, hub.IDParams{ID: id})
+		d, err := h.Show(ctx, hub.ShowParams{ID: id})
 		s.push(func() {
 			delete(s.asking, id)
 			var he *hub.Error

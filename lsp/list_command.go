@@ -74,7 +74,7 @@ func (s *server) gather(ctx context.Context, sn *snapshot, h Hub, cs []candidate
 	var link *link
 	known := cs[:0:0]
 	for _, c := range cs {
-		d, err := h.Show(ctx, hub.IDParams{ID: c.card.ID})
+		d, err := h.Show(ctx, hub.ShowParams{ID: c.card.ID})
 		if err != nil || d.Approval.State != approvals.Pending {
 			continue // settled meanwhile
 		}

@@ -54,7 +54,7 @@ func (h *witnessHub) Send(_ context.Context, p hub.SendParams) (session.Info, er
 	return session.Info{}, h.act("send %q", p.Text)
 }
 
-func (h *witnessHub) Show(_ context.Context, p hub.IDParams) (hub.Detail, error) {
+func (h *witnessHub) Show(_ context.Context, p hub.ShowParams) (hub.Detail, error) {
 	if p.ID != h.at.Approvals[0].ID {
 		return hub.Detail{}, &hub.Error{Code: hub.CodeUnknown, Message: "unknown"}
 	}

@@ -27,7 +27,7 @@ func (s *server) reviewView(c *card) {
 	s.need(c.link, func(ctx context.Context, h Hub, err error) {
 		var d hub.Detail
 		if err == nil {
-			d, err = h.Show(ctx, hub.IDParams{ID: c.ID})
+			d, err = h.Show(ctx, hub.ShowParams{ID: c.ID})
 		}
 		path := ""
 		if err == nil && dir != "" {

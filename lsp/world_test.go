@@ -205,7 +205,7 @@ func (w *world) approval(request string) hub.Approval {
 	w.mu.Unlock()
 	var newest hub.Approval
 	for _, id := range ids {
-		d, err := w.desk.Show(w.t.Context(), hub.IDParams{ID: id})
+		d, err := w.desk.Show(w.t.Context(), hub.ShowParams{ID: id})
 		if err != nil {
 			w.t.Fatalf("show %s: %v", id, err)
 		}

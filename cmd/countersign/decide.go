@@ -161,7 +161,7 @@ func answer(ctx context.Context, t *terminal, args []string) error {
 // approval looks an approval up.
 func (w *workspace) approval(ctx context.Context, id string) (a hub.Approval, err error) {
 	err = w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
-		d, err := c.Show(ctx, hub.IDParams{ID: id})
+		d, err := c.Show(ctx, hub.ShowParams{ID: id})
 		a = d.Approval
 		return err
 	})

@@ -357,7 +357,7 @@ func (p *play) settled(ctx context.Context, id string) (hub.Approval, error) {
 	var d hub.Detail
 	err := poll(ctx, "a decision about "+id, func() (bool, error) {
 		var err error
-		d, err = p.front.Show(ctx, hub.IDParams{ID: id})
+		d, err = p.front.Show(ctx, hub.ShowParams{ID: id})
 		return d.Approval.State == approvals.Denied || d.Approval.Outcome.State != "", err
 	})
 	return d.Approval, err

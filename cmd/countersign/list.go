@@ -66,7 +66,7 @@ func show(ctx context.Context, t *terminal, args []string) error {
 		return err
 	}
 	return w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
-		d, err := c.Show(ctx, hub.IDParams{ID: id})
+		d, err := c.Show(ctx, hub.ShowParams{ID: id, ToPerson: true})
 		if err != nil {
 			return err
 		}
@@ -113,14 +113,12 @@ func printDetail(t *terminal, d hub.Detail) {
 	}
 	if d.Diff != "" {
 		fmt.Fprintf(t.out, "\n%s", t.diff(approvals.Visible(d.Diff)))
-		if d.Amendment != "" {
-			fmt.Fprintf(t.out, "\nit was amended since; allowing it allows it with these changes:\n%s", t.diff(approvals.Visible(d.Amendment)))
-		}
-		return
-	}
-	if input := d.Input.Clone(); len(input) > 0 {
+	} else if input := d.Input.Clone(); len(input) > 0 {
 		_ = input.Indent(jsontext.WithIndent("  "))
 		fmt.Fprintf(t.out, "\n%s\n", approvals.Visible(string(input)))
+	}
+	if d.Amendment != "" {
+		fmt.Fprintf(t.out, "\nit was amended since; allowing it allows it with these changes:\n%s", t.diff(approvals.Visible(d.Amendment)))
 	}
 }
 

@@ -266,6 +266,42 @@ func TestAgentMayLook(t *testing.T) {
 	w.noLeave("Bash")
 }
 
+// What an agent writes into the document of its own request, and looks at, a
+// person in a terminal was not shown: they allow it only after they were.
+func TestAgentAmendsItsOwn(t *testing.T) {
+	w := newWorld(t)
+	w.agent("", turn(
+		open("a", editCall("a.txt", "two", "2")),
+		ask(bashCall(`id=$('`+program+`' pending | grep a.txt | cut -d' ' -f1); p=$('`+program+`' show $id | sed -n 's/^  staged *//p'); echo its own >"$p"; '`+program+`' show $id`)),
+	))
+	e := w.edit(w.project, nil)
+	e.send("go")
+	list := w.awaitPending(2)
+	id := list[0].ID
+	w.must("allow", list[1].ID)
+	w.eventually("the agent's command has ended", func() (bool, string) {
+		for _, l := range w.model() {
+			if l.Tool == "Bash" {
+				return !l.IsError && strings.Contains(l.Text, "+its own"), l.Text
+			}
+		}
+		return false, ""
+	})
+	w.fails(3, []string{"was changed since the agent asked, and you were not shown how", "countersign show " + id}, "allow", id)
+	w.fails(3, []string{"was changed since the agent asked"}, "allow", id, "--session")
+	if n := len(w.pending()); n != 1 {
+		t.Errorf("%d pending", n)
+	}
+	w.noLeave("Bash")
+	if out := w.must("show", id); !strings.Contains(out, "+its own") {
+		t.Errorf("show: %s", out)
+	}
+	if out := w.must("allow", id); !strings.Contains(out, "allowed as amended") {
+		t.Errorf("allow: %s", out)
+	}
+	w.want["a.txt"] = "its own\n"
+}
+
 // A front end that starts the hub does not become its agent, wherever it runs:
 // the person's editor in a terminal inside of another agent's session, say.
 func TestPersonInsideAnotherHubsAgent(t *testing.T) {

@@ -17,7 +17,7 @@ const (
 	MethodConfigure  = "hub/configure"  // session.Settings → null
 	MethodSend       = "hub/send"       // SendParams → session.Info
 	MethodPending    = "hub/pending"    // null → []Approval
-	MethodShow       = "hub/show"       // IDParams → Detail (also settled approvals still known)
+	MethodShow       = "hub/show"       // ShowParams → Detail (also settled approvals still known)
 	MethodSettle     = "hub/settle"     // SettleParams → Settled
 	MethodKeep       = "hub/keep"       // KeepParams → null
 	MethodInterrupt  = "hub/interrupt"  // SessionParams (or null) → null
@@ -78,16 +78,20 @@ type StopParams struct {
 	Force bool `json:"force,omitzero"`
 }
 
-// IDParams name an approval.
-type IDParams struct {
+// ShowParams name an approval.
+type ShowParams struct {
 	ID string `json:"id"`
+	// ToPerson: a person reads the answer. As its document reads then, and as it
+	// was staged, it can be allowed without its text; as it reads otherwise not,
+	// since other programs can write there.
+	ToPerson bool `json:"toPerson,omitzero"`
 }
 
 // SettleParams ask for a decision. The hub re-checks everything.
 type SettleParams struct {
 	ID    string  `json:"id"`
 	Allow bool    `json:"allow"`
-	Text  *string `json:"text,omitzero"` // the document's current text; absent: as it lies on disk
+	Text  *string `json:"text,omitzero"` // the document's current text; absent: as it lies on disk, if that was shown (ShowParams)
 	// Staged, in place of Text: the hash of the text, which is the one that was
 	// staged. Anything else than that is refused.
 	Staged     string `json:"staged,omitzero"`

@@ -184,7 +184,7 @@ func (c *Client) Pending(ctx context.Context) ([]Approval, error) {
 }
 
 // Show tells an approval in full.
-func (c *Client) Show(ctx context.Context, p IDParams) (Detail, error) {
+func (c *Client) Show(ctx context.Context, p ShowParams) (Detail, error) {
 	return call[Detail](ctx, c, MethodShow, p)
 }
 

@@ -111,7 +111,7 @@ func TestKilledHubIsReplaced(t *testing.T) {
 	if _, err := next.Settle(t.Context(), SettleParams{ID: a.ID, Allow: true, How: "save"}); codeOf(err) != CodeSettled || !strings.Contains(err.Error(), lostReason) {
 		t.Errorf("deciding what was lost: %v", err)
 	}
-	if d, err := next.Show(t.Context(), IDParams{a.ID}); err != nil || d.Approval.State != approvals.Withdrawn || len(d.Input) == 0 || d.Approval.StagedURI != a.StagedURI {
+	if d, err := next.Show(t.Context(), ShowParams{ID: a.ID}); err != nil || d.Approval.State != approvals.Withdrawn || len(d.Input) == 0 || d.Approval.StagedURI != a.StagedURI {
 		t.Errorf("showing what was lost: %+v, %v", d, err)
 	}
 	if err := next.Log(t.Context()); err != nil {

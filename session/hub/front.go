@@ -101,7 +101,9 @@ func (f *front) mayDecide() error {
 // forbid refuses a decision of an agent's own process, journals the attempt and
 // tells the person.
 func (f *front) forbid(name string, params jsontext.Value, why error) error {
-	var id IDParams
+	var id struct {
+		ID string `json:"id"`
+	}
 	_ = rpc.Decode(params, &id)
 	text := fmt.Sprintf("refused %s: %v, and an agent cannot settle its own approvals", name, why)
 	f.hub.mu.Lock()

@@ -55,6 +55,7 @@ type hub struct {
 	refusals  int // decisions refused to agents
 	settings  session.Settings
 	waiting   map[string]bool          // ids of pending approvals
+	shown     map[string]string        // of them, by id: the hash of what lay staged when a person was last shown it by command
 	states    map[string]session.State // of the sessions, by short name
 	ending    bool
 	reason    string      // why it ends
@@ -77,6 +78,7 @@ func newHub(r record, log *zap.Logger) *hub {
 		fronts:   make(map[*front]struct{}),
 		settings: session.DefaultSettings(),
 		waiting:  make(map[string]bool),
+		shown:    make(map[string]string),
 		states:   make(map[string]session.State),
 	}
 }
@@ -255,6 +257,7 @@ func (h *hub) approvalChanged(a approvals.Approval) {
 		h.waiting[a.ID] = true
 	} else {
 		delete(h.waiting, a.ID)
+		delete(h.shown, a.ID)
 	}
 	h.mu.Unlock()
 	h.broadcast(NotifyApproval, wireOf(a))

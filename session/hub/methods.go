@@ -76,7 +76,7 @@ func (f *front) configure(params jsontext.Value) (any, error) {
 func (f *front) pending(jsontext.Value) (any, error) { return f.hub.pendingApprovals(), nil }
 
 func (f *front) show(params jsontext.Value) (any, error) {
-	var p IDParams
+	var p ShowParams
 	if err := rpc.Params(params, &p); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,27 @@ func (f *front) show(params jsontext.Value) (any, error) {
 			return nil, settleError(&approvals.UnknownError{ID: p.ID})
 		}
 	}
-	return detailOf(a), nil
+	d, hash := detailOf(a)
+	if p.ToPerson && hash != "" && f.mayDecide() == nil {
+		f.hub.show(p.ID, hash)
+	}
+	return d, nil
+}
+
+// show remembers what of a pending approval's document a person was shown by
+// command; shownOf gives it.
+func (h *hub) show(id, hash string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.waiting[id] {
+		h.shown[id] = hash
+	}
+}
+
+func (h *hub) shownOf(id string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.shown[id]
 }
 
 func (f *front) settle(params jsontext.Value) (any, error) {
@@ -96,7 +116,7 @@ func (f *front) settle(params jsontext.Value) (any, error) {
 	}
 	a, _ := f.hub.desk.Get(p.ID)
 	a, notes, err := f.hub.talks.of(a).Settle(p.ID, approvals.Decision{
-		Allow: p.Allow, Text: p.Text, TextHash: p.Staged, Suggestion: p.Suggestion, Destination: p.Destination, ForSession: p.ForSession,
+		Allow: p.Allow, Text: p.Text, TextHash: p.Staged, Shown: f.hub.shownOf(p.ID), Suggestion: p.Suggestion, Destination: p.Destination, ForSession: p.ForSession,
 		Answers: p.Answers, Notes: p.Notes, Mode: p.Mode, Message: p.Message, WithEdits: p.WithEdits, Interrupt: p.Interrupt,
 		By: f.by(p.How, p.Rule),
 	})

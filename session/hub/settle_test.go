@@ -30,7 +30,7 @@ func TestSendAndSettle(t *testing.T) {
 	if a.Staged == nil || !strings.HasPrefix(a.StagedURI, "file:///") {
 		t.Errorf("not staged: %+v", a)
 	}
-	d, err := c.Show(t.Context(), IDParams{a.ID})
+	d, err := c.Show(t.Context(), ShowParams{ID: a.ID})
 	if err != nil || d.Text != "one\n" || !strings.Contains(d.Diff, "+one") {
 		t.Errorf("shown: %+v, %v", d, err)
 	}
@@ -96,7 +96,7 @@ func TestErrorsOfSettle(t *testing.T) {
 	if _, err := c.Settle(t.Context(), SettleParams{ID: "nothing"}); codeOf(err) != CodeUnknown {
 		t.Errorf("an unknown id: %v", err)
 	}
-	if _, err := c.Show(t.Context(), IDParams{"nothing"}); codeOf(err) != CodeUnknown {
+	if _, err := c.Show(t.Context(), ShowParams{ID: "nothing"}); codeOf(err) != CodeUnknown {
 		t.Errorf("showing an unknown id: %v", err)
 	}
 	if err := c.Interrupt(t.Context()); codeOf(err) != CodeSession {

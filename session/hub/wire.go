@@ -60,8 +60,10 @@ func fileURI(path string) string {
 }
 
 // detailOf is an approval in full, for somebody who wants to look at it.
-func detailOf(a approvals.Approval) Detail {
-	d := Detail{Approval: wireOf(a), Input: a.Request.Input}
+// detailOf also gives the hash of what lies staged; empty where nothing does or
+// it cannot be read.
+func detailOf(a approvals.Approval) (d Detail, staged string) {
+	d = Detail{Approval: wireOf(a), Input: a.Request.Input}
 	if a.Document != nil {
 		d.Original, d.Text = a.Document.Original(), a.Document.Text()
 		name := a.Path
@@ -72,11 +74,12 @@ func detailOf(a approvals.Approval) Detail {
 		if a.Staged != nil {
 			// What cannot be read is told when somebody decides on it.
 			if now, err := staging.Look(*a.Staged, 0); err == nil {
+				staged = now.Print.Hash
 				d.Amendment = diff.Unified("proposed", "amended", d.Text, approvals.TakeBackNewline(d.Text, now.Text))
 			}
 		}
 	}
-	return d
+	return d, staged
 }
 
 // errorData is the data of an error that concerns an approval.
