@@ -2,8 +2,10 @@ package lsp
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -277,7 +279,13 @@ func TestViewOfAnInput(t *testing.T) {
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
-	for _, p := range []string{"views/old", "views/pending", "reasons/old", "reasons/new", "proposed/old"} {
+	gone := exec.Command(os.Args[0], "-test.run=^$")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	here, ended := "talks/s-"+strconv.Itoa(os.Getpid()), "talks/s-1-"+strconv.Itoa(gone.Process.Pid)
+	all := []string{"views/old", "views/pending", "reasons/old", "reasons/new", "proposed/old", here, ended, "talks/odd", "talks/s-0"}
+	for _, p := range all {
 		if err := os.MkdirAll(filepath.Join(dir, p), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -289,12 +297,12 @@ func TestSweep(t *testing.T) {
 	}
 	sweep(dir, now, func(id string) bool { return id == "pending" })
 	var left []string
-	for _, p := range []string{"views/old", "views/pending", "reasons/old", "reasons/new", "proposed/old"} {
+	for _, p := range all {
 		if _, err := os.Stat(filepath.Join(dir, p)); err == nil {
 			left = append(left, p)
 		}
 	}
-	if want := []string{"views/pending", "reasons/new", "proposed/old"}; !slices.Equal(left, want) {
+	if want := []string{"views/pending", "reasons/new", "proposed/old", here}; !slices.Equal(left, want) {
 		t.Errorf("left: %v, want %v", left, want)
 	}
 }

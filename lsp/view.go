@@ -2,10 +2,13 @@ package lsp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -118,8 +121,9 @@ func placeOf(c *card, kind string) string {
 }
 
 // leftoverAge is the age, in time since the last write, from which a view or a
-// reason that belongs to no pending request is swept away. Another editor may
-// still have a younger one open.
+// reason that belongs to no pending request is swept away, and a session's
+// document whose editor has ended. Another editor may still have a younger one
+// open.
 const leftoverAge = 24 * time.Hour
 
 // sweep removes the views and reasons of requests that are settled or forgotten,
@@ -133,12 +137,27 @@ func sweep(storage string, now time.Time, pending func(id string) bool) {
 		}
 		for _, e := range entries {
 			fi, err := e.Info()
-			if err != nil || !fi.IsDir() || pending(e.Name()) || now.Sub(fi.ModTime()) < leftoverAge {
+			if err != nil || !fi.IsDir() || pending(e.Name()) || now.Sub(fi.ModTime()) < leftoverAge || kind == talksName && ofRunningEditor(e.Name()) {
 				continue
 			}
 			_ = os.RemoveAll(filepath.Join(dir, e.Name()))
 		}
 	}
+}
+
+// ofRunningEditor tells whether the editor still runs whose process id ends a
+// name, see openTalk. Where that cannot be told it does.
+func ofRunningEditor(name string) bool {
+	pid, err := strconv.Atoi(name[strings.LastIndex(name, "-")+1:])
+	if err != nil || pid <= 0 {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer p.Release()
+	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 // removeOwn removes a file of ours and its folder, if it lies where files of

@@ -30,11 +30,12 @@ type page struct {
 	agents  map[string]string // subagents, by the id of the call that started them
 	tools   map[string]string // what is under way, by the id of the call
 	asked   map[string]bool   // calls under way whose approval tells what became of them
+	refused map[string]string // refusals without asking, by the id of the call: which of its two events told of it
 	states  map[string]string // what was last written of an approval that is not over
 }
 
 func newPage() page {
-	return page{agents: make(map[string]string), tools: make(map[string]string), asked: make(map[string]bool), states: make(map[string]string)}
+	return page{agents: make(map[string]string), tools: make(map[string]string), asked: make(map[string]bool), refused: make(map[string]string), states: make(map[string]string)}
 }
 
 // Bounds of what is quoted, in bytes.
@@ -223,6 +224,7 @@ func (p *page) event(at time.Time, e session.Event, info session.Info) {
 		delete(p.asked, e.ToolUseID)
 		switch {
 		case asked && e.Unasked == "":
+		case e.Unasked != "" && e.IsError && p.toldOf(e.ToolUseID, "result"):
 		case e.Unasked != "" && e.IsError:
 			p.line(at, "**nobody was asked**, %s decided: %s failed, or was refused: %s", e.Unasked, what, code(e.Text))
 		case e.Unasked != "":
@@ -231,6 +233,9 @@ func (p *page) event(at time.Time, e session.Event, info session.Info) {
 			p.line(at, "%s ended with an error: %s", what, code(e.Text))
 		}
 	case session.DeniedUnasked:
+		if p.toldOf(e.ToolUseID, "denial") {
+			return
+		}
 		p.line(at, "**denied, and nobody was asked**: %s", code(e.Text))
 	case session.Reported:
 		p.remark(at, e.Warning, e.Text)
@@ -361,4 +366,19 @@ func titleOf(prompt string) string {
 		return line
 	}
 	return ""
+}
+
+// toldOf notes that a refusal without asking is told of with one of its two
+// events, and tells whether the other has told of it already.
+func (p *page) toldOf(call, with string) bool {
+	other := p.refused[call]
+	switch {
+	case call == "" || other == with:
+	case other != "":
+		delete(p.refused, call)
+		return true
+	case len(p.refused) < 10_000:
+		p.refused[call] = with
+	}
+	return false
 }

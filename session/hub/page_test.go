@@ -15,6 +15,41 @@ import (
 	"countersign/session"
 )
 
+// The agent tells of a refusal without asking by two events, in either order:
+// the transcript has it once.
+func TestARefusalIsToldOnce(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	denial := func(id string) session.Event {
+		return session.DeniedUnasked{ToolUseID: id, Tool: "Write", Text: "Write was denied"}
+	}
+	result := func(id string) session.Event {
+		return session.ToolReturned{ToolUseID: id, IsError: true, Text: "Write was denied", Unasked: session.OwnRules}
+	}
+	for name, c := range map[string]struct {
+		events []session.Event
+		want   int
+	}{
+		"denial first":       {[]session.Event{denial("a"), result("a")}, 1},
+		"result first":       {[]session.Event{result("a"), denial("a")}, 1},
+		"only one":           {[]session.Event{result("a")}, 1},
+		"two calls":          {[]session.Event{denial("a"), denial("b"), result("b"), result("a")}, 2},
+		"the same twice":     {[]session.Event{result("a"), result("a")}, 2},
+		"again with its id":  {[]session.Event{denial("a"), result("a"), denial("a"), result("a")}, 2},
+		"calls without ids":  {[]session.Event{denial(""), result("")}, 2},
+		"a failure is other": {[]session.Event{denial("a"), session.ToolReturned{ToolUseID: "a", Unasked: session.OwnRules}}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPage()
+			for _, e := range c.events {
+				p.event(at, e, session.Info{})
+			}
+			if got := p.take(); strings.Count(got, "nobody was asked") != c.want {
+				t.Errorf("want %d:\n%s", c.want, got)
+			}
+		})
+	}
+}
+
 // told is a page on which everything that somebody else can word says s.
 func told(s string) string {
 	p := newPage()
