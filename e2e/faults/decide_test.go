@@ -266,6 +266,58 @@ func TestAgentMayLook(t *testing.T) {
 	w.noLeave("Bash")
 }
 
+// Nor can it settle what an agent of another workspace asked, also by a process
+// that bears no mark and was orphaned, so that its parent is its own agent's hub.
+func TestAgentCannotSettleAnothers(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, command := range map[string]string{
+		"a child":   `env -u COUNTERSIGN_AGENT "$CS" allow $ID --root "$OTHER" >"$WORLD/out" 2>&1; true`,
+		"an orphan": toolVariable + "=orphan '" + self + `' "$WORLD/out" "$CS" allow $ID --root "$OTHER"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.agent("", turn(
+				open("a", editCall("a.txt", "two", "2")),
+				ask(bashCall(`. "`+w.at("vars")+`"; `+command)),
+			))
+			other := w.at("other")
+			w.folder(other)
+			w.folder(filepath.Join(other, ".git"))
+			w.write(filepath.Join(other, "a.txt"), files["a.txt"])
+			w.edit(w.project, nil).send("go")
+			e := w.edit(other, nil)
+			e.send("go")
+			theirs := func() (list []hub.Approval) {
+				if err := json.Unmarshal([]byte(w.must("pending", "--json", "--root", other)), &list); err != nil {
+					t.Fatal(err)
+				}
+				return list
+			}
+			w.eventually("both agents ask", func() (bool, string) { return len(theirs()) == 2, fmt.Sprint(theirs()) })
+			id := theirs()[0].ID
+			w.write(w.at("vars"), fmt.Sprintf("ID=%s; CS='%s'; OTHER='%s'; WORLD='%s'\n", id, program, other, w.dir))
+			w.must("allow", w.awaitPending(2)[1].ID)
+			var output string
+			w.eventually("the agent's command has ended", func() (bool, string) {
+				data, err := os.ReadFile(w.at("out"))
+				output = string(data)
+				return err == nil && output != "", fmt.Sprint(w.model())
+			})
+			if want := "an agent cannot settle its own approvals"; !strings.Contains(output, want) {
+				t.Errorf("the agent is told %q, without %q", output, want)
+			}
+			if list := theirs(); len(list) != 2 {
+				t.Errorf("pending there is %+v", list)
+			}
+			e.sees("refused hub/settle")
+			w.must("stop", "--hub", "--root", other)
+		})
+	}
+}
+
 // What an agent writes into the document of its own request, and looks at, a
 // person in a terminal was not shown: they allow it only after they were.
 func TestAgentAmendsItsOwn(t *testing.T) {

@@ -80,14 +80,20 @@ func ended(pid int) bool {
 // that it starts; session/claude sets it.
 const marker = "COUNTERSIGN_AGENT"
 
-// marked says whether a process was started with an agent's environment.
+// marked says whether a process was started with an agent's environment, or is
+// a hub: what that has adopted was an agent's, of whatever workspace.
 func marked(pid int) bool {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
 		return false
 	}
-	prefix := []byte(marker + "=")
-	return bytes.HasPrefix(env, prefix) || bytes.Contains(env, append([]byte{0}, prefix...))
+	for variable := range bytes.SplitSeq(env, []byte{0}) {
+		name, _, found := bytes.Cut(variable, []byte("="))
+		if found && (string(name) == marker || string(name) == hubMarker) {
+			return true
+		}
+	}
+	return false
 }
 
 // childrenOf lists the children of a process, adopted ones too.

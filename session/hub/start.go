@@ -11,6 +11,9 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
+// hubMarker is the variable that marks the environment of a hub process.
+const hubMarker = "COUNTERSIGN_HUB"
+
 // start starts a hub in the background and waits until it is ready. held means
 // that another one already has the workspace.
 func start(ctx context.Context, p places, o ConnectOptions) (held bool, err error) {
@@ -33,6 +36,7 @@ func start(ctx context.Context, p places, o ConnectOptions) (held bool, err erro
 	if path, err := os.Executable(); err == nil && len(o.Executable) == 0 {
 		cmd.Args[0] = path // how it shows in the list of processes
 	}
+	cmd.Env = append(os.Environ(), hubMarker+"=1")
 	cmd.Dir = p.state // not the workspace: the hub must not keep a folder from being removed
 	detach(cmd)
 	ours, theirs, fd, err := readyPipe(cmd)
