@@ -52,6 +52,7 @@ func setUp(env *testscript.Env) error {
 	vars := map[string]string{
 		"XDG_RUNTIME_DIR": short, "XDG_STATE_HOME": filepath.Join(env.WorkDir, "state"), "HOME": filepath.Join(env.WorkDir, "home"),
 		"TZ": "UTC", "TERM": "dumb", "PATH": filepath.Join(env.WorkDir, "bin") + ":" + env.Getenv("PATH"),
+		"GORACE": "atexit_sleep_ms=0", // under -race a second for each of many short processes
 	}
 	for name, value := range vars {
 		env.Setenv(name, value)

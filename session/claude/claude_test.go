@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asAgent) != "" {
 		os.Exit(scripted.Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // under -race a second for each of many short processes
 	goleak.VerifyTestMain(m)
 }
 

@@ -49,6 +49,7 @@ func TestMain(m *testing.M) {
 type childless struct{ m *testing.M }
 
 func (c childless) Run() int {
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // under -race a second for each of many short processes
 	code := c.m.Run()
 	deadline := time.Now().Add(time.Minute)
 	for len(childrenOf(os.Getpid())) > 0 {
