@@ -49,17 +49,23 @@ func (n *neovim) launch(args ...string) {
 	}
 	n.w.write(filepath.Join(n.w.dir, "config/nvim/init.lua"), init+n.w.extra)
 	n.starts++
-	if n.starts == 1 {
-		n.w.t.Cleanup(n.quiet)
-	}
 	n.socket = filepath.Join(n.w.dir, fmt.Sprintf("nvim%d", n.starts))
 	n.term = openTerminal(n.w.t, n.w.dir, n.w.project, n.w.env, append([]string{n.program, "--listen", n.socket}, args...)...)
+	n.w.t.Cleanup(n.quiet) // before the terminal is closed
 }
 
-// quiet checks that no handler of the server's requests failed while Neovim ran.
+// quiet checks that nothing of what runs inside Neovim failed while it ran, as
+// its messages tell, or its screen where it waits for a key to go on.
 func (n *neovim) quiet() {
-	if out := n.expr("execute('messages')"); strings.Contains(out, "SERVER_REQUEST_HANDLER_ERROR") {
-		n.w.t.Errorf("Neovim complains: %s", out)
+	out := n.screen()
+	if said := n.expr("execute('messages')"); !strings.HasPrefix(said, "(") { // it has not ended, and waits for nothing
+		out += "\n" + said
+	}
+	for _, sign := range []string{"SERVER_REQUEST_HANDLER_ERROR", "stack traceback", "Press ENTER"} {
+		if strings.Contains(out, sign) {
+			n.w.t.Errorf("Neovim complains: %s", out)
+			return
+		}
 	}
 }
 

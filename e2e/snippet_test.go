@@ -73,6 +73,21 @@ func TestNeovimWithoutAFile(t *testing.T) {
 	})
 }
 
+// TestNeovimBufferGoesWhileLensesAreFetched: what was asked for a buffer that is
+// wiped out before the answer comes troubles nobody.
+func TestNeovimBufferGoesWhileLensesAreFetched(t *testing.T) {
+	inEditorsOf(t, "nvim", func(t *testing.T, w *world) {
+		n := w.editor.(*neovim)
+		w.file("a.txt", original)
+		w.file("b.txt", original)
+		n.start("a.txt")
+		n.open(w.path("b.txt"))
+		n.command(`lua if vim.fn.has('nvim-0.12') == 1 then vim.lsp.handlers['workspace/codeLens/refresh'](nil, nil, { client_id = vim.lsp.get_clients()[1].id }) else vim.lsp.codelens.refresh({ bufnr = 0 }) end vim.cmd('bwipeout!')`)
+		w.openPrompt() // comes after the answer
+		n.quiet()
+	})
+}
+
 // TestOneServerForEveryBuffer: a file outside the project, one without a type
 // and one of the project talk to the same process.
 func TestOneServerForEveryBuffer(t *testing.T) {

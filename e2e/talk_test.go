@@ -42,8 +42,7 @@ func TestSessionDocument(t *testing.T) {
 		}
 		if n, ok := w.editor.(*neovim); ok {
 			n.await("nothing is unsaved", "&modified", "0")
-			n.command("qa")
-			awaitEnded(w, n.term)
+			n.quit()
 		}
 	})
 }

@@ -96,11 +96,16 @@ local function edited(err, params, ctx, cfg)
   return reply
 end
 
+-- What Neovim 0.12 keeps of code lenses; nil where it is not as 0.12.4 has it.
+local function lenses()
+  local ok, capability = pcall(require, 'vim.lsp._capability')
+  return ok and type(capability) == 'table' and capability.all and capability.all.codelens or nil
+end
+
 -- Neovim 0.12.4 remembers the lenses of buffers that are gone, and fails over them
 -- when it is asked to refresh all.
 local function refresh(err, result, ctx, cfg)
-  local ok, capability = pcall(require, 'vim.lsp._capability')
-  local lens = ok and type(capability) == 'table' and capability.all and capability.all.codelens
+  local lens = lenses()
   for buf in pairs(lens and lens.active or {}) do
     if not vim.api.nvim_buf_is_valid(buf) then
       lens.active[buf] = nil
@@ -108,6 +113,21 @@ local function refresh(err, result, ctx, cfg)
   end
   pcall(vim.lsp.handlers['workspace/codeLens/refresh'], err, result, ctx, cfg)
   return vim.NIL
+end
+
+-- It also fails over lenses that arrive for a buffer that went meanwhile.
+local function guard_lenses()
+  local lens = lenses()
+  local handler = lens and lens.handler
+  if not handler or lens.countersign then
+    return
+  end
+  lens.countersign = true
+  lens.handler = function(self, ...)
+    if type(self) ~= 'table' or not self.bufnr or vim.api.nvim_buf_is_valid(self.bufnr) then
+      return handler(self, ...)
+    end
+  end
 end
 
 local handlers = {
@@ -137,6 +157,7 @@ end
 local function on_attach(c, buf)
   if vim.fn.has('nvim-0.12') == 1 then
     vim.lsp.codelens.enable(true, { client_id = c.id })
+    guard_lenses()
     return
   end
   vim.lsp.codelens.refresh({ bufnr = buf })
