@@ -256,6 +256,9 @@ func (a *agent) readEvents() {
 			}
 			return
 		default:
+			if id := requestOf(err); id != "" {
+				a.refuse(id, fmt.Sprintf("the request is longer than the %d MiB that can be shown to the user, so it was not asked; make it smaller", maxLine>>20))
+			}
 			a.emit(session.Reported{Warning: true, Text: err.Error()})
 		}
 	}

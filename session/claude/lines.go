@@ -5,11 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // maxLine is the longest line taken from the agent, in bytes. Lines of many
 // megabytes are ordinary (a whole file, with its escapes, inside one request).
 const maxLine = 64 << 20
+
+// headSize is how much of a line that is too long is kept: enough for the id of
+// a request.
+const headSize = 512
 
 // keepBuffer is how much of a grown buffer is kept for the next line.
 const keepBuffer = 1 << 20
@@ -41,6 +47,42 @@ func (e *tooLongError) Error() string {
 	return fmt.Sprintf("a line of the agent is longer than %d MiB and was skipped (it begins with %.60q)", e.Max>>20, e.Head)
 }
 
+// requestOf is the id of the request that a line was which was too long; empty
+// when it was none, or does not begin as the agent writes them. Such a request
+// must get an answer: the agent waits for one for ever.
+func requestOf(err error) string {
+	var long *tooLongError
+	if !errors.As(err, &long) {
+		return ""
+	}
+	head := jsontext.NewDecoder(bytes.NewReader(long.Head))
+	if t, err := head.ReadToken(); err != nil || t.Kind() != '{' {
+		return ""
+	}
+	kind, id := "", ""
+	for kind == "" || id == "" {
+		name, err := head.ReadToken()
+		if err != nil || name.Kind() != '"' {
+			return ""
+		}
+		key := name.String()
+		value, err := head.ReadToken()
+		if err != nil || value.Kind() != '"' {
+			return ""
+		}
+		switch key {
+		case "type":
+			kind = value.String()
+		case "request_id":
+			id = value.String()
+		}
+	}
+	if kind != "control_request" {
+		return ""
+	}
+	return id
+}
+
 // A partialError carries what came after the last newline when the stream
 // ended: the agent died in the middle of a line.
 type partialError struct{ Bytes int }
@@ -59,7 +101,7 @@ func (l *lineReader) next() ([]byte, error) {
 			l.start += l.scanned + i + 1
 			l.scanned = 0
 			if len(line) > l.max {
-				return nil, &tooLongError{Max: l.max, Head: bytes.Clone(line[:min(len(line), 120)])}
+				return nil, &tooLongError{Max: l.max, Head: bytes.Clone(line[:min(len(line), headSize)])}
 			}
 			line = bytes.TrimSuffix(line, []byte{'\r'})
 			if len(bytes.TrimSpace(line)) == 0 {
@@ -115,7 +157,7 @@ func (l *lineReader) fill() {
 
 // skip drops the bytes of a line that is too long, up to and with its newline.
 func (l *lineReader) skip() error {
-	head := bytes.Clone(l.buf[l.start:min(l.start+120, l.end)])
+	head := bytes.Clone(l.buf[l.start:min(l.start+headSize, l.end)])
 	for {
 		if i := bytes.IndexByte(l.buf[l.start:l.end], '\n'); i >= 0 {
 			l.start += i + 1

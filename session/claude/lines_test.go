@@ -31,6 +31,31 @@ func readAll(r io.Reader, limit int) []string {
 	}
 }
 
+// Of a line that is too long only the beginning is known: enough to refuse it,
+// where it is a request.
+func TestRequestOfALineThatIsTooLong(t *testing.T) {
+	for _, c := range []struct{ head, want string }{
+		{`{"type":"control_request","request_id":"r-1","request":{"subtype":"can_use_tool","input":{"content":"xxx`, "r-1"},
+		{`{"request_id":"r-1","type":"control_request","request":{"sub`, "r-1"},
+		{` { "type" : "control_request" , "request_id" : "r\u002d1" , "re`, "r-1"},
+		{`{"type":"control_response","request_id":"r-1","request":`, ""},
+		{`{"type":"control_request","request":{"request_id":"r-1"`, ""},
+		{`{"type":"control_request","request_id":7,"x":"`, ""},
+		{`{"type":"control_request","request_id":"r-1`, ""},
+		{`{"type":"assistant","message":{"content":"\"type\":\"control_request\",\"request_id\":\"r-1\"`, ""},
+		{`["type","control_request","request_id","r-1"`, ""},
+		{"xxxx", ""},
+		{"", ""},
+	} {
+		if got := requestOf(fmt.Errorf("wrapped: %w", &tooLongError{Head: []byte(c.head)})); got != c.want {
+			t.Errorf("%s: %q, want %q", c.head, got, c.want)
+		}
+	}
+	if got := requestOf(io.EOF); got != "" {
+		t.Errorf("of another error: %q", got)
+	}
+}
+
 func TestLines(t *testing.T) {
 	for _, c := range []struct {
 		name, in string

@@ -194,6 +194,36 @@ func TestLargeLineAndFlood(t *testing.T) {
 	}
 }
 
+// A request in a line beyond the limit is asked of nobody, and refused: the
+// agent would wait for its answer for ever.
+func TestARequestThatIsTooLongIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("moves 70 MB through a pipe")
+	}
+	a := started(t, shell(t, `
+		printf '{"type":"control_request","request_id":"long","request":{"subtype":"can_use_tool","tool_name":"Write","input":{"content":"'
+		head -c 70000000 /dev/zero | tr '\0' x
+		echo '"}}}'
+		while read -r line; do case $line in
+			*'"request_id":"long"'*) echo "{\"type\":\"system\",\"subtype\":\"informational\",\"content\":\"$(echo "$line" | tr -d '"')\"}";;
+		esac; done`))
+	told, _ := until[session.Reported](t, a)
+	if !told.Warning || !strings.Contains(told.Text, "longer than 64 MiB") {
+		t.Errorf("told %+v", told)
+	}
+	answer, before := until[session.Reported](t, a)
+	for _, want := range []string{"subtype:error", "the request is longer than the 64 MiB"} {
+		if !strings.Contains(answer.Text, want) {
+			t.Errorf("the agent was answered %q, without %q", answer.Text, want)
+		}
+	}
+	for _, e := range before {
+		if _, asked := e.(session.Requested); asked {
+			t.Errorf("asked: %+v", e)
+		}
+	}
+}
+
 // TestAgentThatDoesNotRead: nothing waits for it without limit, and what did
 // not reach it is not claimed to have.
 func TestAgentThatDoesNotRead(t *testing.T) {
