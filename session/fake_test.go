@@ -27,6 +27,7 @@ type fakeAgent struct {
 	stopped  sync.Once
 	interupt int
 	onSend   func() // runs before Send returns
+	onAnswer func() // runs before Answer returns
 	onMode   func() // runs when SetMode is called
 }
 
@@ -50,6 +51,11 @@ func (a *fakeAgent) Answer(id string, r approvals.Result) error {
 		return a.broken
 	}
 	a.answers[id] = r
+	if a.onAnswer != nil {
+		a.mu.Unlock()
+		a.onAnswer()
+		a.mu.Lock()
+	}
 	return nil
 }
 

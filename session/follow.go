@@ -165,12 +165,12 @@ func (s *Session) register(r *run, q approvals.Request) {
 
 	a := s.o.Desk.Register(q)
 	if a.State != approvals.Pending {
+		s.change(func(*Info) { delete(r.pending, q.ID) }) // answered, it may be asked again
 		r.answers.Add(1)
 		go func() {
 			defer r.answers.Done()
 			s.o.Desk.Answered(a.ID, r.agent.Answer(q.ID, a.Result))
 		}()
-		s.change(func(*Info) { delete(r.pending, q.ID) })
 		return
 	}
 	s.change(func(i *Info) { i.State = StateRunning })

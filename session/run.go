@@ -366,6 +366,8 @@ func (s *Session) Settle(id string, d approvals.Decision) (approvals.Approval, [
 	if r != nil {
 		if _, waits := r.pending[request]; !waits {
 			r = nil // another agent's, lost just now
+		} else {
+			delete(r.pending, request) // answered, it may be asked again
 		}
 	}
 	tell := s.settings.TellAmendments && tellable(a)
@@ -379,11 +381,7 @@ func (s *Session) Settle(id string, d approvals.Decision) (approvals.Approval, [
 		}
 	}
 	s.o.Desk.Answered(a.ID, err)
-	s.change(func(*Info) {
-		if r != nil {
-			delete(r.pending, request)
-		}
-	})
+	s.change(func(*Info) {})
 	if err != nil {
 		notes = append(notes, approvals.Note{Warning: true, Text: fmt.Sprintf("the answer did not reach the agent: %v", err)})
 	}

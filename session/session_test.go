@@ -86,6 +86,43 @@ func TestRefusedAtRegistrationIsAnsweredAtOnce(t *testing.T) {
 	})
 }
 
+// An agent that has its answer may ask under the same id at once, before whoever
+// decided has done the rest: that is a request like any other.
+func TestAskedAgainUnderTheSameID(t *testing.T) {
+	for name, c := range map[string]struct{ first, want string }{
+		"decided":                 {"Bash", "register r-1\nsettle r-1 allowed\nregister r-1\nanswered a-r-1 <nil>"},
+		"refused at registration": {"Odd", "register r-1\nregister r-1\nanswered a-r-1 <nil>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				defer b.Close()
+				b.desk.refuse = "Odd"
+				a := b.start(t)
+				a.onAnswer = func() {
+					a.onAnswer = nil
+					a.events <- request("r-1", "Bash")
+					a.events <- Reported{} // taken when the request is on the desk
+				}
+				a.events <- request("r-1", c.first)
+				synctest.Wait()
+				if c.first != "Odd" {
+					if _, _, err := b.Settle("a-r-1", approvals.Decision{Allow: true}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				synctest.Wait()
+				if got := b.desk.done(); got != c.want {
+					t.Errorf("the desk saw:\n%s\nwant:\n%s", got, c.want)
+				}
+				if i := b.Info(); i.Pending != 1 {
+					t.Errorf("%d pending", i.Pending)
+				}
+			})
+		})
+	}
+}
+
 func TestCancelledIsWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
