@@ -44,6 +44,7 @@ type Desk struct {
 	mu        sync.Mutex
 	policy    Policy
 	byID      map[string]*entry
+	preparing map[string]bool     // ids of what is being routed and staged
 	byRequest map[string][]*entry // pending ones by the request's id, oldest first
 	byToolUse map[string]*entry   // settled or pending, the newest
 	pending   *list.List          // of *entry, oldest first
@@ -92,7 +93,7 @@ func NewDesk(o DeskOptions) *Desk {
 		o.Notify = func(Approval) {}
 	}
 	return &Desk{
-		o: o, byID: map[string]*entry{}, byRequest: map[string][]*entry{}, byToolUse: map[string]*entry{},
+		o: o, byID: map[string]*entry{}, preparing: map[string]bool{}, byRequest: map[string][]*entry{}, byToolUse: map[string]*entry{},
 		pending: list.New(), settled: list.New(),
 	}
 }
@@ -138,6 +139,15 @@ func (d *Desk) Register(req Request) Approval {
 	return a
 }
 
+// Needs says whether what is staged under an id is needed: its approval waits
+// for a decision, or is just being put on the desk.
+func (d *Desk) Needs(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.byID[id]
+	return d.preparing[id] || e != nil && e.a.State == Pending
+}
+
 // same finds the pending approval of the very same request.
 func (d *Desk) same(req Request) (Approval, bool) {
 	d.mu.Lock()
@@ -151,12 +161,14 @@ func (d *Desk) same(req Request) (Approval, bool) {
 	return Approval{}, false
 }
 
-// prepare routes and stages a request; nothing of it is on the desk yet.
+// prepare routes and stages a request; nothing of it is on the desk yet. Whoever
+// does not insert it then takes it from preparing.
 // carry is the text to stage in place of the document's own, with what to say
 // of it: a person's amendment of the approval that this one replaces.
 func (d *Desk) prepare(req Request, id string, carry func(doc Document) (string, []Note)) *entry {
 	d.mu.Lock()
 	policy := d.policy
+	d.preparing[id] = true
 	d.mu.Unlock()
 	req.Input = own(req.Input)
 	surface, doc, notes, hidden := routed(req, d.o.ReadFile, policy)
@@ -212,6 +224,7 @@ func (d *Desk) insert(e *entry) {
 	if err := d.record(r); err != nil {
 		e.a.Notes = append(slices.Clone(e.a.Notes), Note{Text: "Nothing is recorded, and so nothing can be allowed, as long as the journal cannot be written: " + err.Error() + ".", Warning: true})
 	}
+	delete(d.preparing, e.a.ID)
 	d.byID[e.a.ID] = e
 	d.byRequest[e.a.Request.ID] = append(d.byRequest[e.a.Request.ID], e)
 	if id := e.a.Request.ToolUseID; id != "" {

@@ -297,6 +297,39 @@ func TestStagedDocumentIsNotTrusted(t *testing.T) {
 	}
 }
 
+// What is staged is needed from before it is written until it is decided on.
+func TestNeeds(t *testing.T) {
+	var b *bench
+	staged := map[string]bool{}
+	b = newBench(t, func(o *DeskOptions) {
+		stage := o.Stage
+		o.Stage = func(id, name, content string) (staging.Staged, error) {
+			staged[id] = b.Needs(id)
+			return stage(id, name, content)
+		}
+		o.StageHashed = nil
+	})
+	a := b.Register(b.edit(b.file("a.txt", "one\n"), "one", "two"))
+	if !staged[a.ID] || !b.Needs(a.ID) || b.Needs("other") {
+		t.Errorf("staged %v, then %v", staged[a.ID], b.Needs(a.ID))
+	}
+	b.file("a.txt", "zero\none\n")
+	_, _, err := b.Settle(a.ID, Decision{Allow: true, By: me})
+	var stale *StaleError
+	if !errors.As(err, &stale) {
+		t.Fatal(err)
+	}
+	if b.Needs(a.ID) || !staged[stale.New.ID] || !b.Needs(stale.New.ID) {
+		t.Error("of the two in place of each other the wrong one is needed")
+	}
+	if _, _, err := b.Settle(stale.New.ID, Decision{Message: "no", By: me}); err != nil || b.Needs(stale.New.ID) {
+		t.Errorf("a settled one is needed, %v", err)
+	}
+	if n := len(b.preparing); n != 0 {
+		t.Errorf("%d are being prepared", n)
+	}
+}
+
 func TestStagedDocumentGone(t *testing.T) {
 	b := newBench(t)
 	a := b.Register(b.bash("ls"))

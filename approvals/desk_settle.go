@@ -438,6 +438,7 @@ func (d *Desk) replace(a Approval, p *Proposal, text string) (Approval, []Note, 
 		if e != nil {
 			now, err = e.a, &SettledError{Approval: e.a}
 		}
+		delete(d.preparing, fresh.a.ID)
 		d.mu.Unlock()
 		if fresh.a.Staged != nil {
 			d.o.Unstage(fresh.a.ID)
@@ -449,6 +450,7 @@ func (d *Desk) replace(a Approval, p *Proposal, text string) (Approval, []Note, 
 	next.By, next.Reason = By{FrontEnd: "countersign", How: "rebuilt"}, "its file changed"
 	old, err := d.settle(e, next, Record{Kind: RecordReplaced})
 	if err != nil { // a withdrawal is always taken
+		delete(d.preparing, fresh.a.ID)
 		d.mu.Unlock()
 		return a, nil, err
 	}

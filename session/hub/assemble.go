@@ -84,8 +84,7 @@ func (h *hub) assemble(o RunOptions) error {
 			Report: h.report, Observe: c.story.event,
 			Clear: func() {
 				c.story.renew()
-				pending := func(id string) bool { a, ok := d.Get(id); return ok && a.State == approvals.Pending }
-				if err := store.Clear(pending); err != nil {
+				if err := store.Clear(d.Needs); err != nil {
 					h.log.Warn("staged documents cannot be cleared", zap.Error(err))
 				}
 			},
