@@ -92,7 +92,13 @@ func TestStorageFullWhilePending(t *testing.T) {
 		t.Errorf("the editor is told %v", err)
 	}
 	w.noLeave()
-	// A deny keeps something from running: it does not wait for room.
+	// A deny keeps something from running: it does not wait for room. Nor does it
+	// make any: its staged document, which then goes, is kept as long as it is open.
+	held, err := os.Open(bash.Staged.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
 	s := w.cs("deny", bash.ID)
 	if s.code != 0 || !strings.Contains(s.out, "no space left on device") {
 		t.Errorf("a deny on a full disk: %v", s)
@@ -111,6 +117,7 @@ func TestStorageFullWhilePending(t *testing.T) {
 	w.fails(3, []string{fresh.ID, "no space left on device"}, "allow", fresh.ID)
 	w.noLeave()
 
+	held.Close()
 	free()
 	w.must("allow", first.ID)
 	w.must("allow", fresh.ID)
