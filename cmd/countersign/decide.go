@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -101,7 +102,41 @@ func allow(ctx context.Context, t *terminal, args []string) error {
 		choice := a.Choices[*rule-1]
 		p.Suggestion, p.Destination = &choice.Suggestion, choice.Destination
 	}
+	if refuseAgent() == nil {
+		if err := w.shown(ctx, t, p.ID); err != nil {
+			return err
+		}
+	}
 	return w.settle(ctx, t, p)
+}
+
+// errNotAllowed is the end of an allow that the person took back.
+var errNotAllowed = errors.New("nothing was decided")
+
+// shown shows how an approval's document was changed since the agent asked, if
+// that was not shown yet: other programs can write there. At a terminal it asks
+// whether that is what the person wants to allow. What the hub then allows is
+// what was shown, or nothing.
+func (w *workspace) shown(ctx context.Context, t *terminal, id string) error {
+	var d hub.Detail
+	err := w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) (err error) {
+		d, err = c.Show(ctx, hub.ShowParams{ID: id, ToPerson: true})
+		return err
+	})
+	if err != nil || d.Approval.State != approvals.Pending || d.Amendment == "" || d.Seen {
+		return err
+	}
+	fmt.Fprintf(t.out, "%s was changed since the agent asked:\n%s", approvals.Visible(d.Approval.Title), t.diff(approvals.Visible(d.Amendment)))
+	if !t.asks {
+		return nil
+	}
+	fmt.Fprint(t.err, "Allow it as it now reads? [y/N] ")
+	answer, _ := bufio.NewReader(t.in).ReadString('\n')
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return errNotAllowed
 }
 
 func deny(ctx context.Context, t *terminal, args []string) error {

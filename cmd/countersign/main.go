@@ -17,6 +17,8 @@ import (
 	"strings"
 
 	"countersign/session/hub"
+
+	"golang.org/x/term"
 )
 
 // Exit codes of every subcommand.
@@ -32,6 +34,7 @@ type terminal struct {
 	in       io.Reader
 	out, err io.Writer
 	colour   bool // out is a terminal that shows colours
+	asks     bool // in is a terminal, with a person at it
 }
 
 // A command is one subcommand.
@@ -82,7 +85,7 @@ func commands() []command {
 }
 
 func main() {
-	t := &terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr, colour: showsColour(os.Stdout)}
+	t := &terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr, colour: showsColour(os.Stdout), asks: term.IsTerminal(int(os.Stdin.Fd()))}
 	os.Exit(run(context.Background(), t, os.Args[1:]))
 }
 

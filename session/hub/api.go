@@ -177,6 +177,8 @@ type Detail struct {
 	// Amendment is a unified diff, capped: from Text to what lies staged now and
 	// would be allowed. Empty when nothing was amended.
 	Amendment string `json:"amendment,omitzero"`
+	// Seen: what lies staged now was shown to a person by command before this.
+	Seen bool `json:"seen,omitzero"`
 }
 
 // Status is what countersign status shows.

@@ -87,6 +87,7 @@ func (f *front) show(params jsontext.Value) (any, error) {
 		}
 	}
 	d, hash := detailOf(a)
+	d.Seen = hash != "" && hash == f.hub.shownOf(p.ID)
 	if p.ToPerson && hash != "" && f.mayDecide() == nil {
 		f.hub.show(p.ID, hash)
 	}

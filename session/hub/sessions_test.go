@@ -133,7 +133,12 @@ func TestSessionsSideBySide(t *testing.T) {
 	await(w.world, c, "the outcome", func(a Approval) bool { return a.ID == a2.ID && a.Outcome.State == approvals.OutcomeVerified })
 	await(w.world, c, "the end of the turn", is("2", session.StateIdle))
 
-	// The other one still listens, by its name and by its agent's id.
+	// The other one still listens, by its name and by its agent's id. What is sent
+	// before its turn has ended would still belong to that.
+	w.waitFor("the end of the interrupted turn", func() bool {
+		st, err := c.Status(t.Context())
+		return err == nil && slices.ContainsFunc(st.Sessions, is("1", session.StateIdle))
+	})
 	one := w.sendTo(c, "1", "go on")
 	a3 := await(w.world, c, "what 1 asks next", asks("1"))
 	w.settle(c, SettleParams{ID: a3.ID, Allow: true})
