@@ -264,7 +264,7 @@ func TestStagedDocumentIsNotTrusted(t *testing.T) {
 		refused(a.Staged.Print.Hash, "was changed since you were shown it")
 		refused(hashOf([]byte("rm y\n")), "was changed since you were shown it")
 		got, notes, err := b.Settle(a.ID, Decision{Allow: true, Shown: hashOf([]byte("rm x\n")), By: me})
-		if len(notes) != 1 || !strings.Contains(notes[0].Text, "+1 −1") {
+		if len(notes) != 0 {
 			t.Errorf("notes %v", notes)
 		}
 		if err != nil || !got.Amended || !strings.Contains(got.Amendment, "+rm x") {

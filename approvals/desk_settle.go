@@ -159,10 +159,6 @@ func (d *Desk) allow(a Approval, dec Decision) (Approval, []Note, error) {
 		if dec.Answers == nil { // answered without its document: nothing of that was changed
 			next.Amendment = amendmentDiff(a, text)
 		}
-		if dec.Text == nil && dec.TextHash == "" && a.Surface != SurfaceQuestion {
-			added, removed := diff.Count(diff.Lines(sides(a.Document, text)))
-			notes = append(slices.Clone(notes), Note{Text: fmt.Sprintf("What lies in the staged document was allowed; it is not what was proposed (+%d −%d lines).", added, removed)})
-		}
 		r.Diff = next.Amendment
 		if len(am.Input) <= maxInput {
 			r.Input = recordInput(am.Input)

@@ -32,6 +32,12 @@ func (e exitRefusedError) Unwrap() error { return e.error }
 
 // settle sends a decision and says what it came to.
 func (w *workspace) settle(ctx context.Context, t *terminal, p hub.SettleParams) error {
+	return w.settleTold(ctx, t, p, false)
+}
+
+// settleTold is settle; told: the person has just been shown how the document
+// was changed.
+func (w *workspace) settleTold(ctx context.Context, t *terminal, p hub.SettleParams, told bool) error {
 	if err := refuseAgent(); err != nil {
 		// The hub is told all the same: it journals the attempt and shows it.
 		_ = w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
@@ -57,7 +63,9 @@ func (w *workspace) settle(ctx context.Context, t *terminal, p hub.SettleParams)
 		for _, n := range done.Notes {
 			fmt.Fprintf(t.out, "  %s\n", approvals.Visible(n.Text))
 		}
-		fmt.Fprint(t.out, t.diff(approvals.Visible(done.Amendment)))
+		if !told {
+			fmt.Fprint(t.out, t.diff(approvals.Visible(done.Amendment)))
+		}
 		return nil
 	})
 }
@@ -102,12 +110,13 @@ func allow(ctx context.Context, t *terminal, args []string) error {
 		choice := a.Choices[*rule-1]
 		p.Suggestion, p.Destination = &choice.Suggestion, choice.Destination
 	}
+	told := false
 	if refuseAgent() == nil {
-		if err := w.shown(ctx, t, p.ID); err != nil {
+		if told, err = w.shown(ctx, t, p.ID); err != nil {
 			return err
 		}
 	}
-	return w.settle(ctx, t, p)
+	return w.settleTold(ctx, t, p, told)
 }
 
 // errNotAllowed is the end of an allow that the person took back.
@@ -117,26 +126,26 @@ var errNotAllowed = errors.New("nothing was decided")
 // that was not shown yet: other programs can write there. At a terminal it asks
 // whether that is what the person wants to allow. What the hub then allows is
 // what was shown, or nothing.
-func (w *workspace) shown(ctx context.Context, t *terminal, id string) error {
+func (w *workspace) shown(ctx context.Context, t *terminal, id string) (told bool, err error) {
 	var d hub.Detail
-	err := w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) (err error) {
+	err = w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) (err error) {
 		d, err = c.Show(ctx, hub.ShowParams{ID: id, ToPerson: true})
 		return err
 	})
 	if err != nil || d.Approval.State != approvals.Pending || d.Amendment == "" || d.Seen {
-		return err
+		return false, err
 	}
 	fmt.Fprintf(t.out, "%s was changed since the agent asked:\n%s", approvals.Visible(d.Approval.Title), t.diff(approvals.Visible(d.Amendment)))
 	if !t.asks {
-		return nil
+		return true, nil
 	}
 	fmt.Fprint(t.err, "Allow it as it now reads? [y/N] ")
 	answer, _ := bufio.NewReader(t.in).ReadString('\n')
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
-		return nil
+		return true, nil
 	}
-	return errNotAllowed
+	return true, errNotAllowed
 }
 
 func deny(ctx context.Context, t *terminal, args []string) error {
