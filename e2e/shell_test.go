@@ -116,7 +116,6 @@ func (w *world) amend(a approval, pairs ...string) {
 		text = strings.Replace(text, pairs[i], pairs[i+1], 1)
 	}
 	w.write(a.staged(), text)
-	w.must("show", a.ID) // as it was not shown, it could not be allowed
 }
 
 // reads waits for what the model is told of the only call of a turn, and checks
