@@ -68,7 +68,7 @@ func TestNoPromptBeforeTheModeIsRight(t *testing.T) {
 				if (c.told == "") != (b.told() == "") || !strings.Contains(b.told(), c.told) {
 					t.Errorf("told %q", b.told())
 				}
-				if i := b.Info(); !c.sent && (i.State != StateEnded || !strings.Contains(i.Error, c.told) || !strings.Contains(i.Error, "the prompt was not sent")) {
+				if i := b.Info(); !c.sent && (i.State != StateEnded || !strings.Contains(i.Error, c.told) || !strings.Contains(i.Error, "not sent: \"")) {
 					t.Errorf("%+v", i)
 				}
 			})
@@ -323,7 +323,7 @@ func TestAModeThatTheAgentDoesNotStartIn(t *testing.T) {
 		a := b.agents.last(t)
 		a.end(Exited{Code: 1, RefusedMode: true, Explanation: "the agent does not run in mode bypass as root"})
 		synctest.Wait()
-		if i := b.Info(); i.NextMode != "" || !strings.Contains(i.Error, "as root") || !strings.Contains(i.Error, "the prompt was not sent") {
+		if i := b.Info(); i.NextMode != "" || !strings.Contains(i.Error, "as root") || !strings.Contains(i.Error, "not sent: \"") {
 			t.Errorf("%+v", i)
 		}
 		b.Send("go", nil, DefaultSettings())

@@ -199,13 +199,18 @@ func (s *Session) exited(r *run, e Exited) Exited {
 	}
 	s.mu.Lock()
 	open := maps.Clone(r.pending)
-	ending, again, held, failed := r.ending && r.failed == "", r.prompts, len(r.held), r.failed
+	ending, again, failed := r.ending && r.failed == "", r.prompts, r.failed
 	if !e.UnknownSession || r.resumes == "" {
 		again = nil
 	}
 	if ending {
 		again = nil
 	}
+	unsent := ""
+	if len(again) == 0 {
+		unsent = notSent(r.held)
+	}
+	r.over, r.held = true, nil
 	r.afresh = len(again) > 0
 	if e.RefusedMode && s.word == "" {
 		s.granted, s.requested = r.before, Mode{} // it cannot be had
@@ -213,8 +218,8 @@ func (s *Session) exited(r *run, e Exited) Exited {
 	if failed != "" {
 		e.Explanation, e.Expected = failed, false
 	}
-	if held > 0 && !ending && len(again) == 0 {
-		e.Explanation += "; the prompt was not sent"
+	if unsent != "" && !ending {
+		e.Explanation += "; " + unsent
 	}
 	awaited := r.awaited && !r.isUp && !ending && len(again) == 0
 	if awaited {
@@ -230,6 +235,9 @@ func (s *Session) exited(r *run, e Exited) Exited {
 	}
 	for id, in := range open {
 		s.o.Desk.WithdrawIn(in, id, why)
+	}
+	if unsent != "" && ending {
+		s.o.Report(false, unsent, "")
 	}
 	if !ending && !awaited && len(again) == 0 && (!e.Expected || working || len(open) > 0) {
 		s.o.Report(true, e.Explanation, "")

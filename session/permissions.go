@@ -49,11 +49,12 @@ func (s *Session) SetPermissions(name string) error {
 // agent that does not take a tighter mode is ended rather than left running in
 // a looser one than was asked for.
 func (s *Session) SetMode(name string) (Info, error) {
+	s.turnstile <- struct{}{}
+	defer func() { <-s.turnstile }()
+	// Only now: it is for the conversation that there is after what others do.
 	if err := s.SetPermissions(name); err != nil {
 		return s.Info(), err
 	}
-	s.turnstile <- struct{}{}
-	defer func() { <-s.turnstile }()
 	s.mu.Lock()
 	r, closed := s.live, s.closed
 	s.mu.Unlock()
@@ -159,8 +160,21 @@ func (s *Session) observed(r *run, word string, hello bool) {
 	case fix:
 		s.tasks.Go(func() { s.insist(r, odd) })
 	case first && same:
-		s.tasks.Go(func() { s.release(r) })
+		s.tasks.Go(func() {
+			if !s.release(r, bound) && s.fix(r) {
+				s.insist(r, "")
+			}
+		})
 	}
+}
+
+// fix says that whoever calls it is to call insist, and that nobody else does.
+func (s *Session) fix(r *run) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fix := !r.fixing
+	r.fixing = true
+	return fix
 }
 
 // insist asks an agent for the mode that it should be in. One that stays in a
@@ -198,10 +212,14 @@ func (s *Session) insist(r *run, odd string) {
 			if odd != "" {
 				s.o.Report(true, fmt.Sprintf("the agent went into mode %q by itself, which is looser than %q as asked; it was put back", odd, bound), "")
 			}
-			s.release(r)
+			if !s.release(r, bound) && s.fix(r) {
+				continue
+			}
 		default:
 			s.o.Report(true, fmt.Sprintf("the agent runs in mode %q, not in %q as asked%s", now, bound, because(err)), "")
-			s.release(r)
+			if !s.release(r, bound) && s.fix(r) {
+				continue
+			}
 		}
 		return
 	}

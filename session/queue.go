@@ -55,7 +55,7 @@ func (s *Session) sendQueue() {
 			return
 		}
 		if err != nil {
-			s.o.Report(true, err.Error(), "")
+			s.o.Report(true, fmt.Sprintf("%s: %v", notSent([]string{p.text}), err), "")
 		}
 	}
 }
@@ -83,14 +83,23 @@ func (s *Session) dropQueue() {
 func (s *Session) unqueue() string {
 	var queue []waiting
 	s.change(func(*Info) { queue, s.queue = s.queue, nil })
-	if len(queue) == 0 {
-		return ""
-	}
 	var texts []string
 	for _, p := range queue {
-		texts = append(texts, fmt.Sprintf("%q", shortened(p.text, 200)))
+		texts = append(texts, p.text)
 	}
-	return "not sent: " + strings.Join(texts, ", ")
+	return notSent(texts)
+}
+
+// notSent says which prompts were not sent: "" if there are none.
+func notSent(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	var quoted []string
+	for _, text := range texts {
+		quoted = append(quoted, fmt.Sprintf("%q", shortened(text, 200)))
+	}
+	return "not sent: " + strings.Join(quoted, ", ")
 }
 
 // shortened is the beginning of a text, of no more than n characters.

@@ -116,6 +116,7 @@ type run struct {
 	fixing   bool              // insist is at it
 	asked    map[string]bool   // the modes that it was asked for since
 	held     []string          // prompts that wait for that
+	over     bool              // its last event has come: it is handed no prompts any more
 
 	// sending orders prompts; held while the agent takes one, and taken
 	// before Session.mu.
@@ -131,6 +132,10 @@ func (s *Session) hand(r *run, text string) error {
 	r.sending.Lock()
 	defer r.sending.Unlock()
 	s.mu.Lock()
+	if r.over {
+		s.mu.Unlock()
+		return ErrGone
+	}
 	hold := !r.checked
 	if hold {
 		r.held = append(r.held, text)
@@ -142,19 +147,37 @@ func (s *Session) hand(r *run, text string) error {
 	return r.agent.Send(text)
 }
 
-// release lets the prompts through that hand has kept.
-func (s *Session) release(r *run) {
+// release lets the prompts through that hand has kept, now that the agent is in
+// the mode that it was bound to, or in a tighter one. It does not where another
+// one was asked for meanwhile.
+func (s *Session) release(r *run, bound string) bool {
 	r.sending.Lock()
 	defer r.sending.Unlock()
 	s.mu.Lock()
+	if !r.checked && s.bound(r) != bound {
+		s.mu.Unlock()
+		return false
+	}
 	held := r.held
 	r.checked, r.held = true, nil
 	s.mu.Unlock()
-	for _, text := range held {
-		if err := r.agent.Send(text); err != nil && !errors.Is(err, ErrGone) { // its last event tells that
-			s.o.Report(true, fmt.Sprintf("the prompt was not sent: %v", err), "")
+	for i, text := range held {
+		err := r.agent.Send(text)
+		if errors.Is(err, ErrGone) {
+			<-r.done
+			s.mu.Lock()
+			afresh := r.afresh
+			s.mu.Unlock()
+			if !afresh {
+				s.o.Report(true, notSent(held[i:]), "")
+			}
+			return true
+		}
+		if err != nil {
+			s.o.Report(true, fmt.Sprintf("%s: %v", notSent(held[i:i+1]), err), "")
 		}
 	}
+	return true
 }
 
 // ErrNoAgent is the answer to what needs a running agent when there is none.
@@ -295,9 +318,9 @@ func (s *Session) send(p waiting) (Info, error) {
 // delay, so one that was killed early is unknown to the next process.
 func (s *Session) sendAfresh(prompts, env []string, settings Settings) {
 	s.o.Report(true, "the earlier conversation cannot be gone on with, because the agent does not know it any more; a new one was started", "")
-	for _, text := range prompts {
+	for i, text := range prompts {
 		if _, err := s.Send(text, env, settings); err != nil {
-			s.o.Report(true, err.Error(), "")
+			s.o.Report(true, fmt.Sprintf("%s: %v", notSent(prompts[i:]), err), "")
 			return
 		}
 	}
@@ -407,15 +430,17 @@ func (s *Session) Interrupt() error {
 	s.dropQueue()
 	s.mu.Lock()
 	r := s.live
-	kept := r != nil && len(r.held) > 0
-	if kept {
+	text := ""
+	if r != nil && len(r.held) > 0 {
+		text = notSent(r.held)
 		r.held, r.prompts, r.prompted = nil, nil, false
 	}
 	s.mu.Unlock()
 	switch {
 	case r == nil:
 		return ErrNoAgent
-	case kept:
+	case text != "":
+		s.o.Report(false, text, "")
 		s.change(func(i *Info) {
 			if s.live == r && i.State == StateStarting {
 				i.State = StateIdle

@@ -1,0 +1,488 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"countersign/approvals"
+)
+
+// FuzzSession has people, agents and time do what they like with a session on a
+// real desk, step by step or all at once, and checks what must hold whatever
+// they do:
+//
+//   - an agent reads no allow that no person gave for that very request, and no
+//     two answers to one;
+//   - what an agent waits for waits on the desk as well, and nothing else does;
+//   - a prompt that was taken is read by an agent, once, or the person is told;
+//   - in a mode looser than the person asked for last no prompt is read;
+//   - nothing waits for ever.
+func FuzzSession(f *testing.F) {
+	for _, seed := range []string{
+		"\x00\x01\x02\x04\x06", "\x00\x01\x02\x02\x05\x04\x06\x00\x06", "\x00\x01\x02\x07\x00\x01\x02\x04", "\x00\x01\x02\x03\x04\x06\x0a\x0c\x01",
+		"\x08\x00\x01\x18\x02\x04\x06\x00\x06", "\x00\x01\x02\x09\x00\x0b\x00\x01", "\x00\x01\x0f\x28\x00\x06\x01\x00", "\x00\x00\x80\x81\x82\x87\x80\x8a\x8c",
+		"\x28\x00\x01\x0d\x2d\x02\x00\x04", "\x00\x09\x01\x00\x0a\x00\x01\x0b\x00\x07",
+		// found once
+		",\vx\x80~\xb8\xf0\xf5\x81\x86\u07b8\xf8\x0eh\x92\n\xdb.,",
+		"0\xa1X80",
+		"0b8b\x98\x98\x98\x98,\x80O80",
+		"\x80x0\xa1\xb380",
+		"\x04^䪜\x93\xbc\xe0\xb6*L\xbb}ԥજ\x93\xbc\x16\xf2\xb7\x10\xe4\xd88800",
+		"010\xd0\xc8M-&",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, steps []byte) {
+		if len(steps) > 60 {
+			return
+		}
+		synctest.Test(t, func(t *testing.T) {
+			w := newWild(t)
+			for _, b := range steps {
+				w.step(int(b&0x1f), int(b>>5&3))
+				if b < 0x80 { // else the next comes at the same time
+					synctest.Wait()
+					w.check()
+				}
+			}
+			w.end()
+		})
+	})
+}
+
+// wild is a session, its agents as they see it, and what people did.
+type wild struct {
+	t    *testing.T
+	s    *Session
+	desk *approvals.Desk
+
+	mu       sync.Mutex
+	agents   []*wildAgent
+	n        int // ids
+	refuses  error
+	unknown  bool                // resumed conversations are unknown
+	allowed  map[string]int      // by request: allows that people gave
+	prompts  map[string]bool     // taken by Send
+	told     []string            // reports
+	ops      sync.WaitGroup      // of people
+	asked    map[string]struct{} // all ids of requests
+	bound    string              // the mode asked for last, in the agent's words; "" none, or it is not clear
+	answered []string            // request ids with an answer
+
+	changes   int  // changes of the mode or the conversation under way
+	contested bool // several at once: which one comes last is open
+}
+
+// A wildAgent is an agent as it sees itself.
+type wildAgent struct {
+	w      *wild
+	events chan Event
+	id     string
+
+	emitting sync.Mutex // orders its events
+	over     bool
+
+	mu   sync.Mutex
+	mode string
+	odd  bool            // it changed its mode by itself, and nobody may have heard of that yet
+	open map[string]int  // requests without an answer, by id: always 1
+	took map[string]bool // requests that it took back; an answer may have been under way
+	read []string
+	box  []Event // to be emitted
+}
+
+func newWild(t *testing.T) *wild {
+	w := &wild{t: t, allowed: map[string]int{}, prompts: map[string]bool{}, asked: map[string]struct{}{}}
+	w.desk = approvals.NewDesk(approvals.DeskOptions{Now: time.Now})
+	w.s = New(Options{
+		Desk: w.desk, Starter: w, Dir: "/w", Marker: "m",
+		Report: func(_ bool, text, _ string) { w.mu.Lock(); w.told = append(w.told, text); w.mu.Unlock() },
+	})
+	return w
+}
+
+func (w *wild) Start(o StartOptions) (Agent, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.n++
+	a := &wildAgent{w: w, events: make(chan Event), id: fmt.Sprintf("s-%d", w.n), mode: o.Mode, open: map[string]int{}, took: map[string]bool{}}
+	if a.mode == "" {
+		a.mode = "default"
+	}
+	if o.Resume != "" {
+		a.id = o.Resume
+		if w.unknown {
+			go a.emitLast(Exited{Explanation: "no such conversation", UnknownSession: true})
+		}
+	}
+	w.agents = append(w.agents, a)
+	return a, nil
+}
+
+func (w *wild) WordOf(m Mode) string             { return (*fakeAgents)(nil).WordOf(m) }
+func (w *wild) ModeOf(word string) (Mode, bool)  { return (*fakeAgents)(nil).ModeOf(word) }
+func (w *wild) Tight(word string) bool           { return word == "dontAsk" }
+func (a *wildAgent) Events() <-chan Event        { return a.events }
+func (a *wildAgent) Interrupt() error            { return nil }
+func (w *wild) failf(format string, args ...any) { w.t.Errorf(format, args...) }
+
+func (a *wildAgent) Send(text string) error {
+	if a.gone() {
+		return ErrGone
+	}
+	a.mu.Lock()
+	a.read = append(a.read, text)
+	mode, odd := a.mode, a.odd
+	a.mu.Unlock()
+	a.w.mu.Lock()
+	bound := a.w.bound
+	a.w.mu.Unlock()
+	if bound != "" && !odd && a.w.s.looser(mode, bound) {
+		a.w.failf("%q is read in mode %s, and %s was asked for", text, mode, bound)
+	}
+	return nil
+}
+
+func (a *wildAgent) Answer(id string, r approvals.Result) error {
+	if a.gone() {
+		return ErrGone
+	}
+	a.mu.Lock()
+	a.open[id]--
+	n := a.open[id]
+	delete(a.open, id)
+	late := a.took[id]
+	delete(a.took, id)
+	a.mu.Unlock()
+	a.w.mu.Lock()
+	defer a.w.mu.Unlock()
+	a.w.answered = append(a.w.answered, id)
+	if n != 0 && !late {
+		a.w.failf("an answer to %s, which the agent does not wait for", id)
+	}
+	if r.Behavior == "allow" {
+		if a.w.allowed[id]--; a.w.allowed[id] < 0 {
+			a.w.failf("%s is allowed by nobody", id)
+		}
+	}
+	return nil
+}
+
+func (a *wildAgent) SetMode(mode string) error {
+	if a.gone() {
+		return ErrGone
+	}
+	a.w.mu.Lock()
+	err := a.w.refuses
+	a.w.mu.Unlock()
+	if err == nil {
+		a.mu.Lock()
+		a.mode = mode
+		a.mu.Unlock()
+		a.later(ModeReported{Mode: mode}) // as the CLI does
+	}
+	return err
+}
+
+func (a *wildAgent) Close() error {
+	a.emitLast(Exited{Expected: true, Explanation: "it was ended"})
+	return nil
+}
+
+func (a *wildAgent) gone() bool {
+	a.emitting.Lock()
+	defer a.emitting.Unlock()
+	return a.over
+}
+
+func (a *wildAgent) emit(e Event) bool {
+	a.emitting.Lock()
+	defer a.emitting.Unlock()
+	if !a.over {
+		a.events <- e
+	}
+	return !a.over
+}
+
+// later emits an event behind those that were given before: what an agent says of
+// its mode comes in order.
+func (a *wildAgent) later(e Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.box = append(a.box, e)
+	if len(a.box) == 1 {
+		go func() {
+			for {
+				a.mu.Lock()
+				if len(a.box) == 0 {
+					a.mu.Unlock()
+					return
+				}
+				next := a.box[0]
+				a.mu.Unlock()
+				a.emit(next)
+				a.mu.Lock()
+				a.box = a.box[1:]
+				a.mu.Unlock()
+			}
+		}()
+	}
+}
+
+func (a *wildAgent) emitLast(e Exited) {
+	a.emitting.Lock()
+	defer a.emitting.Unlock()
+	if !a.over {
+		a.over = true
+		a.events <- e
+		close(a.events)
+	}
+}
+
+// live is the agent that was started last, if it lives; nil otherwise.
+func (w *wild) live() *wildAgent {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.agents) == 0 {
+		return nil
+	}
+	if a := w.agents[len(w.agents)-1]; !a.gone() {
+		return a
+	}
+	return nil
+}
+
+// person has somebody do something, which may take until something else happens.
+func (w *wild) person(do func()) {
+	w.ops.Add(1)
+	go func() {
+		defer w.ops.Done()
+		do()
+	}()
+}
+
+// rebind begins what changes the mode that prompts may be read in, or the
+// conversation that it holds for; rebound is its end.
+func (w *wild) rebind() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bound = ""
+	w.changes++
+	w.contested = w.contested || w.changes > 1
+}
+
+func (w *wild) rebound(word string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil && w.refuses == nil && !w.contested {
+		w.bound = word
+	}
+	if w.changes--; w.changes == 0 {
+		w.contested = false
+	}
+}
+
+var wildModes = []string{"plan", "ask_before_edit", "auto_edit", "bypass"}
+
+func (w *wild) step(what, which int) {
+	a := w.live()
+	switch what {
+	case 0, 16: // a prompt
+		w.mu.Lock()
+		w.n++
+		text := fmt.Sprintf("prompt %d.", w.n)
+		w.mu.Unlock()
+		w.person(func() {
+			if _, err := w.s.Send(text, nil, DefaultSettings()); err == nil {
+				w.mu.Lock()
+				w.prompts[text] = true
+				w.mu.Unlock()
+			}
+		})
+	case 4, 5, 20, 21: // a decision
+		pending := w.desk.Pending()
+		if len(pending) == 0 {
+			return
+		}
+		p := pending[which%len(pending)]
+		allow := what == 4 || what == 20
+		if allow {
+			w.mu.Lock()
+			w.allowed[p.Request.ID]++
+			w.mu.Unlock()
+		}
+		w.person(func() {
+			if _, _, err := w.s.Settle(p.ID, approvals.Decision{Allow: allow, Message: "no"}); err != nil && allow {
+				w.mu.Lock()
+				w.allowed[p.Request.ID]--
+				w.mu.Unlock()
+			}
+		})
+	case 8, 24: // a mode
+		m, _ := ModeNamed(wildModes[which])
+		w.rebind()
+		w.person(func() {
+			_, err := w.s.SetMode(m.String())
+			w.rebound(w.WordOf(m), err)
+		})
+	case 9:
+		w.person(func() { _ = w.s.Interrupt() })
+	case 10:
+		w.person(func() { _, _ = w.s.Stop() })
+	case 11:
+		w.rebind()
+		w.person(func() {
+			_, err := w.s.Renew()
+			w.rebound("", err)
+		})
+	case 12:
+		past := Past{}
+		if which == 1 {
+			past = Past{ID: "s-old", Mode: "bypass"}
+		}
+		w.rebind()
+		w.person(func() {
+			defer w.rebound("", nil)
+			if _, err := w.s.Resume(past, nil, DefaultSettings()); err != nil {
+				w.mu.Lock()
+				w.told = append(w.told, err.Error())
+				w.mu.Unlock()
+			}
+		})
+	case 13: // how agents take a mode
+		w.mu.Lock()
+		w.refuses = []error{nil, fmt.Errorf("no: %w", ErrNoMode), errors.New("not now"), nil}[which]
+		if w.refuses != nil {
+			w.bound = ""
+		}
+		w.mu.Unlock()
+	case 14:
+		w.mu.Lock()
+		w.unknown = which == 1
+		w.mu.Unlock()
+	case 15:
+		time.Sleep(time.Duration(which+1) * 15 * time.Second)
+	}
+	if a == nil {
+		return
+	}
+	switch what { // what an agent does
+	case 1, 17:
+		a.mu.Lock()
+		mode := a.mode
+		a.mu.Unlock()
+		a.later(Initialized{SessionID: a.id, Mode: mode, Version: "1"})
+	case 2, 18, 19: // it asks, under a new id or one that has its answer
+		w.mu.Lock()
+		w.n++
+		id := fmt.Sprintf("r-%d", w.n)
+		if which == 3 && len(w.answered) > 0 {
+			id = w.answered[len(w.answered)-1]
+		}
+		w.asked[id] = struct{}{}
+		w.mu.Unlock()
+		a.mu.Lock()
+		twice := a.open[id] != 0
+		if !twice {
+			a.open[id] = 1
+		}
+		a.mu.Unlock()
+		if !twice && !a.emit(Requested{approvals.Request{ID: id, Tool: "Bash", ToolUseID: "t-" + id, Input: jsontext.Value(`{"command":"ls"}`)}}) {
+			a.mu.Lock()
+			delete(a.open, id)
+			a.mu.Unlock()
+		}
+	case 3: // it takes something back
+		a.mu.Lock()
+		var open []string
+		for id := range a.open {
+			open = append(open, id)
+		}
+		slices.Sort(open)
+		a.mu.Unlock()
+		if len(open) > 0 {
+			id := open[which%len(open)]
+			a.mu.Lock()
+			delete(a.open, id)
+			a.took[id] = true
+			a.mu.Unlock()
+			a.emit(Cancelled{RequestID: id})
+		}
+	case 6, 22:
+		a.emit(TurnEnded{})
+	case 7:
+		a.emitLast(Exited{Explanation: "it crashed", UnknownSession: which == 2})
+	case 23: // a mode of its own
+		m, _ := ModeNamed(wildModes[which])
+		a.mu.Lock()
+		a.mode, a.odd = w.WordOf(m), true
+		a.mu.Unlock()
+		a.later(ModeReported{Mode: w.WordOf(m)})
+	}
+}
+
+// check holds at rest.
+func (w *wild) check() {
+	waits := map[string]bool{}
+	for _, p := range w.desk.Pending() {
+		waits[p.Request.ID] = true
+	}
+	if a := w.live(); a != nil {
+		a.mu.Lock()
+		a.odd = false
+		for id := range a.open {
+			if !waits[id] {
+				w.failf("the agent waits for %s, and the desk does not know", id)
+			}
+			delete(waits, id)
+		}
+		a.mu.Unlock()
+	}
+	for id := range waits {
+		w.failf("%s waits on the desk, and no agent for it", id)
+	}
+}
+
+// end has all that people began come to its end, and looks for prompts that are
+// lost.
+func (w *wild) end() {
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	w.check()
+	if err := w.s.Close(); err != nil {
+		w.failf("Close: %v", err)
+	}
+	w.ops.Wait()
+	if n := len(w.desk.Pending()); n != 0 {
+		w.failf("%d wait after the end", n)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	told := strings.Join(w.told, "\n") + w.s.Info().Error
+	for text := range w.prompts {
+		read := 0
+		for _, a := range w.agents {
+			n := 0
+			for _, r := range a.read {
+				if r == text {
+					n++
+				}
+			}
+			if n > 1 {
+				w.failf("%q is read %d times by one agent", text, n)
+			}
+			read += n
+		}
+		if read == 0 && !strings.Contains(told, text) {
+			w.failf("%q was taken, read by nobody, and nobody was told: %q", text, w.told)
+		}
+	}
+}
