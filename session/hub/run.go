@@ -127,8 +127,11 @@ func run(ctx context.Context, o RunOptions, p places, ready func(error)) (err er
 
 	// Front ends outlive ctx by a moment: they see what is withdrawn.
 	fronts, endFronts := context.WithCancel(context.WithoutCancel(ctx))
-	accepting := make(chan error, 1)
-	go func() { accepting <- h.accept(fronts, listener) }()
+	accepting, accepted := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(accepted)
+		accepting <- h.accept(fronts, listener)
+	}()
 	h.reckon()
 	begun = true
 	ready(nil)
@@ -148,6 +151,7 @@ func run(ctx context.Context, o RunOptions, p places, ready func(error)) (err er
 	o.Log.Info("the hub ends", zap.String("reason", reason))
 
 	listener.Close() // also takes the socket away
+	<-accepted       // nobody comes any more
 	err = errors.Join(err, h.windUp(endFronts, stopReaping))
 	rec.Ended = o.Now().UTC()
 	return errors.Join(err, writeRecords(rec, p))
