@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"countersign/approvals"
 	"countersign/session/hub"
 	"countersign/session/rpc"
 )
@@ -128,20 +129,41 @@ func marshal(v any) (any, error) {
 }
 
 // informed gives a snapshot that knows what the hub knows. An editor may run a
-// command before the server has found the hub of its workspace: what is pending
-// there must not be called unknown.
+// command before the server has found the hub of its workspace, or before it has
+// heard of a request: what is pending there must not be called unknown, nor what
+// was settled before this server was there.
 func (s *server) informed(ctx context.Context, sn *snapshot, name string, a arguments) (*snapshot, error) {
-	asksHub := name == "countersign.pending" || a.id != "" && sn.cards[a.id] == nil
-	if sn.storage != "" || !asksHub {
+	unheard := a.id != "" && sn.cards[a.id] == nil
+	if !unheard && (sn.storage != "" || name != "countersign.pending") {
 		return sn, nil
 	}
-	err := s.call(ctx, s.root(), func(context.Context, Hub) error { return nil }, nil)
-	if err != nil {
-		return sn, fmt.Errorf("nothing is known of any request: Countersign cannot reach its hub: %w", err)
-	}
+	var d hub.Detail
+	var known bool
 	fresh := sn
-	err = s.within(ctx, func() { fresh = s.snapshot() })
-	return fresh, err
+	err := s.call(ctx, s.root(), func(ctx context.Context, h Hub) error {
+		if !unheard {
+			return nil
+		}
+		var err error
+		d, err = h.Show(ctx, hub.ShowParams{ID: a.id})
+		known = err == nil
+		if he := (*hub.Error)(nil); errors.As(err, &he) && he.Code == hub.CodeUnknown {
+			return nil
+		}
+		return err
+	}, func(err error) {
+		if known && d.Approval.State == approvals.Pending {
+			s.learn(s.rootLink(), d.Approval)
+		}
+		fresh = s.snapshot()
+	})
+	switch {
+	case err != nil:
+		return sn, fmt.Errorf("nothing is known of any request: Countersign cannot reach its hub: %w", err)
+	case known && d.Approval.State != approvals.Pending:
+		return sn, fmt.Errorf("nothing was decided about %s: %s", titleOf(&d.Approval), ended(&d.Approval))
+	}
+	return fresh, nil
 }
 
 // pick finds the pending approval that a command names.

@@ -70,6 +70,20 @@ func TestCommandArguments(t *testing.T) {
 	})
 }
 
+// A command may name a request that the server has not heard of yet.
+func TestCommandForAnUnheardRequest(t *testing.T) {
+	run(t, benchOptions{}, func(t *testing.T, b *bench) {
+		a := hub.Approval{ID: "new", Tool: "Bash", Title: "Bash: ls", State: approvals.Pending, Surface: approvals.SurfacePanel, Since: time.Now()}
+		b.hub.mu.Lock()
+		b.hub.approvals[a.ID] = a
+		b.hub.mu.Unlock()
+		b.mustCommand("countersign.allow", `{"id":"new"}`)
+		if got := b.settles(); len(got) != 1 || got[0].ID != "new" || !got[0].Allow {
+			t.Errorf("settled: %+v", got)
+		}
+	})
+}
+
 func TestPendingCommand(t *testing.T) {
 	run(t, benchOptions{}, func(t *testing.T, b *bench) {
 		sameJSON(t, "nothing", b.mustCommand("countersign.pending", ""), `[]`)
