@@ -35,7 +35,7 @@ func send(ctx context.Context, t *terminal, args []string) error {
 	if err := refuseAgent(); err != nil {
 		return err
 	}
-	return w.with(ctx, true, func(c *hub.Client, _ hub.AttachResult) error {
+	return w.with(ctx, true, func(ctx context.Context, c *hub.Client, _ hub.AttachResult) error {
 		info, err := c.Send(ctx, hub.SendParams{Text: text, Env: os.Environ(), Session: *to})
 		if err != nil {
 			return err
@@ -49,7 +49,7 @@ func interrupt(ctx context.Context, t *terminal, args []string) error {
 	var p hub.SessionParams
 	return plain(ctx, t, "interrupt", args, func(fs *flag.FlagSet) {
 		fs.StringVar(&p.Session, "session", "", sessionUsage)
-	}, func(c *hub.Client) error {
+	}, func(ctx context.Context, c *hub.Client) error {
 		if err := c.InterruptSession(ctx, p); err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func newSession(ctx context.Context, t *terminal, args []string) error {
 	var p hub.NewSessionParams
 	return plain(ctx, t, "new", args, func(fs *flag.FlagSet) {
 		fs.BoolVar(&p.Beside, "beside", false, "leave the current session as it is, and start another beside it")
-	}, func(c *hub.Client) error {
+	}, func(ctx context.Context, c *hub.Client) error {
 		info, err := c.NewSessionWith(ctx, p)
 		if err != nil {
 			return err
@@ -85,7 +85,7 @@ func stop(ctx context.Context, t *terminal, args []string) error {
 	if err := refuseAgent(); err != nil {
 		return err
 	}
-	err := w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
+	err := w.with(ctx, false, func(ctx context.Context, c *hub.Client, _ hub.AttachResult) error {
 		if *whole {
 			return c.Stop(ctx)
 		}
@@ -107,7 +107,7 @@ func stop(ctx context.Context, t *terminal, args []string) error {
 
 // plain is a subcommand without arguments that needs a running hub and is not
 // for agents. more adds its flags.
-func plain(ctx context.Context, t *terminal, name string, args []string, more func(*flag.FlagSet), f func(*hub.Client) error) error {
+func plain(ctx context.Context, t *terminal, name string, args []string, more func(*flag.FlagSet), f func(context.Context, *hub.Client) error) error {
 	var w workspace
 	fs := newFlags(name)
 	w.flag(fs)
@@ -118,7 +118,7 @@ func plain(ctx context.Context, t *terminal, name string, args []string, more fu
 	if err := refuseAgent(); err != nil {
 		return err
 	}
-	return w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error { return f(c) })
+	return w.with(ctx, false, func(ctx context.Context, c *hub.Client, _ hub.AttachResult) error { return f(ctx, c) })
 }
 
 // sessionUsage describes the flag that names a session.

@@ -40,14 +40,14 @@ func (w *workspace) settle(ctx context.Context, t *terminal, p hub.SettleParams)
 func (w *workspace) settleTold(ctx context.Context, t *terminal, p hub.SettleParams, told bool) error {
 	if err := refuseAgent(); err != nil {
 		// The hub is told all the same: it journals the attempt and shows it.
-		_ = w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
+		_ = w.with(ctx, false, func(ctx context.Context, c *hub.Client, _ hub.AttachResult) error {
 			_, err := c.Settle(ctx, p)
 			return err
 		})
 		return err
 	}
 	p.How = "command"
-	return w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
+	return w.with(ctx, false, func(ctx context.Context, c *hub.Client, _ hub.AttachResult) error {
 		done, err := c.Settle(ctx, p)
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ var errNotAllowed = errors.New("nothing was decided")
 // what was shown, or nothing.
 func (w *workspace) shown(ctx context.Context, t *terminal, id string) (told bool, err error) {
 	var d hub.Detail
-	err = w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) (err error) {
+	err = w.with(ctx, false, func(ctx context.Context, c *hub.Client, _ hub.AttachResult) (err error) {
 		d, err = c.Show(ctx, hub.ShowParams{ID: id, ToPerson: true})
 		return err
 	})
@@ -204,7 +204,7 @@ func answer(ctx context.Context, t *terminal, args []string) error {
 
 // approval looks an approval up.
 func (w *workspace) approval(ctx context.Context, id string) (a hub.Approval, err error) {
-	err = w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
+	err = w.with(ctx, false, func(ctx context.Context, c *hub.Client, _ hub.AttachResult) error {
 		d, err := c.Show(ctx, hub.ShowParams{ID: id})
 		a = d.Approval
 		return err

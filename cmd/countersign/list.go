@@ -24,7 +24,7 @@ func pending(ctx context.Context, t *terminal, args []string) error {
 		return err
 	}
 	var list []hub.Approval
-	err := w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) (err error) {
+	err := w.with(ctx, false, func(ctx context.Context, c *hub.Client, _ hub.AttachResult) (err error) {
 		list, err = c.Pending(ctx)
 		return err
 	})
@@ -65,7 +65,7 @@ func show(ctx context.Context, t *terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	return w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
+	return w.with(ctx, false, func(ctx context.Context, c *hub.Client, _ hub.AttachResult) error {
 		d, err := c.Show(ctx, hub.ShowParams{ID: id, ToPerson: true})
 		if err != nil {
 			return err
@@ -145,7 +145,7 @@ func status(ctx context.Context, t *terminal, args []string) error {
 	if err := parseFlags(fs, args); err != nil {
 		return err
 	}
-	return w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error {
+	return w.with(ctx, false, func(ctx context.Context, c *hub.Client, _ hub.AttachResult) error {
 		st, err := c.Status(ctx)
 		if err != nil {
 			return err

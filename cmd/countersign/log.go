@@ -60,7 +60,7 @@ func printLog(ctx context.Context, t *terminal, args []string) error {
 // journal finds the journal of the workspace: the first candidate that has one.
 func (w *workspace) journal(ctx context.Context) (string, error) {
 	// A running hub completes what it has begun to write.
-	_ = w.with(ctx, false, func(c *hub.Client, _ hub.AttachResult) error { return c.Log(ctx) })
+	_ = w.with(ctx, false, func(ctx context.Context, c *hub.Client, _ hub.AttachResult) error { return c.Log(ctx) })
 	dirs, err := w.candidates()
 	if err != nil {
 		return "", err

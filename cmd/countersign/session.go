@@ -32,7 +32,7 @@ func mode(ctx context.Context, t *terminal, args []string) error {
 			return err
 		}
 	}
-	return w.with(ctx, len(rest) == 1, func(c *hub.Client, state hub.AttachResult) error {
+	return w.with(ctx, len(rest) == 1, func(ctx context.Context, c *hub.Client, state hub.AttachResult) error {
 		info := state.Session
 		if len(rest) == 1 {
 			if info, err = c.SetMode(ctx, hub.ModeParams{Mode: rest[0], Session: *of}); err != nil {
@@ -67,7 +67,7 @@ func sessions(ctx context.Context, t *terminal, args []string) error {
 		return err
 	}
 	var list []hub.SessionEntry
-	err := w.with(ctx, true, func(c *hub.Client, _ hub.AttachResult) (err error) {
+	err := w.with(ctx, true, func(ctx context.Context, c *hub.Client, _ hub.AttachResult) (err error) {
 		list, err = c.Sessions(ctx)
 		return err
 	})
@@ -119,7 +119,7 @@ func resume(ctx context.Context, t *terminal, args []string) error {
 	if len(rest) == 1 {
 		p.Session = rest[0]
 	}
-	return w.with(ctx, true, func(c *hub.Client, _ hub.AttachResult) error {
+	return w.with(ctx, true, func(ctx context.Context, c *hub.Client, _ hub.AttachResult) error {
 		info, err := c.Resume(ctx, p)
 		if err != nil {
 			return err
@@ -138,7 +138,7 @@ func transcript(ctx context.Context, t *terminal, args []string) error {
 	if err := parseFlags(fs, args); err != nil {
 		return err
 	}
-	return w.with(ctx, true, func(c *hub.Client, _ hub.AttachResult) error {
+	return w.with(ctx, true, func(ctx context.Context, c *hub.Client, _ hub.AttachResult) error {
 		tr, err := c.Transcript(ctx, hub.SessionParams{Session: *of})
 		if err != nil {
 			return err

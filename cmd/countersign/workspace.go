@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"countersign/session"
 	"countersign/session/hub"
@@ -103,12 +105,46 @@ func (w *workspace) stopHub(ctx context.Context) error {
 	return nil // it ended meanwhile
 }
 
-// with connects, calls f and closes the connection.
-func (w *workspace) with(ctx context.Context, start bool, f func(*hub.Client, hub.AttachResult) error) error {
+// with connects, calls f and closes the connection. The context that f gets ends
+// when the hub does not answer any more: a hub that hangs would keep people
+// waiting for ever. What was asked of it is not done when it wakes up, since
+// whoever asked has gone.
+func (w *workspace) with(ctx context.Context, start bool, f func(context.Context, *hub.Client, hub.AttachResult) error) error {
 	c, state, err := w.connect(ctx, start)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	return f(c, state)
+	watched, hangs := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer hangs(nil)
+	watch.Go(func() { watchHub(watched, state.Root, hangs) })
+	err = f(watched, c, state)
+	if cause := context.Cause(watched); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// watchHub looks every now and then whether the hub of a workspace still
+// answers, and says why not.
+func watchHub(ctx context.Context, root string, hangs func(error)) {
+	look := time.NewTicker(10 * time.Second)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		c, _, err := hub.Connect(ctx, hub.ConnectOptions{Root: root, Name: frontEnd})
+		switch {
+		case err == nil:
+			c.Close()
+		case errors.Is(err, hub.ErrSilent):
+			hangs(err)
+			return
+		}
+	}
 }

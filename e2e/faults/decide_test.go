@@ -352,6 +352,7 @@ func TestAgentAmendsItsOwn(t *testing.T) {
 	if out := w.must("allow", id); !strings.Contains(out, "was changed since the agent asked:\n") || !strings.Contains(out, "+its own\n") || !strings.Contains(out, "allowed as amended") {
 		t.Errorf("allow: %s", out)
 	}
+	w.recorded("the change as verified", func(r approvals.Record) bool { return r.ID == id && r.Outcome.State == approvals.OutcomeVerified })
 	w.want["a.txt"] = "its own\n"
 }
 

@@ -94,6 +94,34 @@ func TestUpgradedAgentCannotStopTheHub(t *testing.T) {
 	w.noLeave()
 }
 
+// The same of one that hangs while it is at what was asked of it.
+func TestHubThatHangsMeanwhile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits out the patience of a front end, 10 s, twice")
+	}
+	w := newWorld(t)
+	w.claude("touch '" + w.at("begun") + "'; exec sleep 1000\n")
+	var s said
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		s = w.cs("resume", "a-session-that-is-long-to-come") // waits for the agent
+	}()
+	w.eventually("the agent begins", func() (bool, string) {
+		_, err := os.Stat(w.at("begun"))
+		return err == nil, ""
+	})
+	pid := w.status().PID
+	w.signal(pid, syscall.SIGSTOP)
+	<-asked
+	w.signal(pid, syscall.SIGCONT)
+	if s.code != 1 || !strings.Contains(s.err, "does not answer") {
+		t.Errorf("resume: %v", s)
+	}
+	w.oneSentence(s.err)
+	w.must("stop")
+}
+
 // A hub that hangs is told to hang; what was asked of it meanwhile is not done
 // behind the person's back when it wakes up.
 func TestHubThatHangs(t *testing.T) {

@@ -82,8 +82,13 @@ func Connect(ctx context.Context, o ConnectOptions) (*Client, AttachResult, erro
 	}
 }
 
+// ErrSilent: a hub runs and does not answer. Errors of Connect wrap it.
+var ErrSilent = errors.New("the hub does not answer")
+
 // silent: the hub of some places does not answer.
 type silent struct{ places places }
+
+func (silent) Is(err error) bool { return err == ErrSilent }
 
 func (s silent) Error() string {
 	if pid, err := os.ReadFile(s.places.lockFile()); err == nil {
