@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"countersign/approvals"
 )
@@ -190,16 +192,16 @@ func (s *Session) withdraw(r *run, requestID, reason string) {
 func (s *Session) exited(r *run, e Exited) Exited {
 	r.silent.Stop()
 	s.mu.Lock()
-	ending := r.ending
+	ending := r.ending && r.failed == ""
 	s.mu.Unlock()
-	if !ending {
-		if text := s.unqueue(); text != "" {
-			e.Explanation, e.Expected = cmp.Or(e.Explanation, "the agent ended")+"; "+text, false
-		}
+	queued := ""
+	if !ending { // else whoever ends it has told of these
+		queued = s.unqueue()
 	}
 	s.mu.Lock()
 	open := maps.Clone(r.pending)
-	ending, again, failed := r.ending && r.failed == "", r.prompts, r.failed
+	again, failed := r.prompts, r.failed
+	ending = r.ending && failed == ""
 	if !e.UnknownSession || r.resumes == "" {
 		again = nil
 	}
@@ -218,8 +220,10 @@ func (s *Session) exited(r *run, e Exited) Exited {
 	if failed != "" {
 		e.Explanation, e.Expected = failed, false
 	}
-	if unsent != "" && !ending {
-		e.Explanation += "; " + unsent
+	lost := slices.DeleteFunc([]string{unsent, queued}, func(text string) bool { return text == "" })
+	if len(lost) > 0 && !ending && len(again) == 0 { // the explanation is told, in one way or another
+		e.Explanation, e.Expected = cmp.Or(e.Explanation, "the agent ended")+"; "+strings.Join(lost, "; "), false
+		lost = nil
 	}
 	awaited := r.awaited && !r.isUp && !ending && len(again) == 0
 	if awaited {
@@ -236,8 +240,8 @@ func (s *Session) exited(r *run, e Exited) Exited {
 	for id, in := range open {
 		s.o.Desk.WithdrawIn(in, id, why)
 	}
-	if unsent != "" && ending {
-		s.o.Report(false, unsent, "")
+	for _, text := range lost {
+		s.o.Report(!ending, text, "")
 	}
 	if !ending && !awaited && len(again) == 0 && (!e.Expected || working || len(open) > 0) {
 		s.o.Report(true, e.Explanation, "")

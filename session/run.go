@@ -286,7 +286,8 @@ func (s *Session) send(p waiting) (Info, error) {
 	s.mu.Lock()
 	s.settings.TellAmendments = settings.TellAmendments
 	r.prompted = true
-	if !r.started {
+	late := r.over // what is sent again is settled by now
+	if !r.started && !late {
 		r.prompts = append(r.prompts, text)
 	}
 	s.mu.Unlock()
@@ -294,7 +295,7 @@ func (s *Session) send(p waiting) (Info, error) {
 		if errors.Is(err, ErrGone) {
 			<-r.done // its last event says why
 			s.mu.Lock()
-			afresh := r.afresh
+			afresh := r.afresh && !late
 			s.mu.Unlock()
 			if afresh {
 				return s.Info(), nil

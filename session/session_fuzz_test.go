@@ -29,7 +29,7 @@ func FuzzSession(f *testing.F) {
 	for _, seed := range []string{
 		"\x00\x01\x02\x04\x06", "\x00\x01\x02\x02\x05\x04\x06\x00\x06", "\x00\x01\x02\x07\x00\x01\x02\x04", "\x00\x01\x02\x03\x04\x06\x0a\x0c\x01",
 		"\x08\x00\x01\x18\x02\x04\x06\x00\x06", "\x00\x01\x02\x09\x00\x0b\x00\x01", "\x00\x01\x0f\x28\x00\x06\x01\x00", "\x00\x00\x80\x81\x82\x87\x80\x8a\x8c",
-		"\x28\x00\x01\x0d\x2d\x02\x00\x04", "\x00\x09\x01\x00\x0a\x00\x01\x0b\x00\x07",
+		"\x08\x00\x01\x13\x34\x06\x00", "\x08\x00\x01\x13\x05\x06\x00", "\x28\x00\x01\x0d\x2d\x02\x00\x04", "\x00\x09\x01\x00\x0a\x00\x01\x0b\x00\x07",
 		// found once
 		",\vx\x80~\xb8\xf0\xf5\x81\x86\u07b8\xf8\x0eh\x92\n\xdb.,",
 		"0\xa1X80",
@@ -37,6 +37,8 @@ func FuzzSession(f *testing.F) {
 		"\x80x0\xa1\xb380",
 		"\x04^䪜\x93\xbc\xe0\xb6*L\xbb}ԥજ\x93\xbc\x16\xf2\xb7\x10\xe4\xd88800",
 		"010\xd0\xc8M-&",
+		"\x1801\xcd800000000.\x03ˇ\x01\xd8\xe3\xe9&",
+		"\x1801\xcd8000000000\x0100000000000000000000000.&",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -138,13 +140,13 @@ func (a *wildAgent) Send(text string) error {
 	if a.gone() {
 		return ErrGone
 	}
+	a.w.mu.Lock()
+	bound := a.w.bound // before the mode: what was asked for by now is in force
+	a.w.mu.Unlock()
 	a.mu.Lock()
 	a.read = append(a.read, text)
 	mode, odd := a.mode, a.odd
 	a.mu.Unlock()
-	a.w.mu.Lock()
-	bound := a.w.bound
-	a.w.mu.Unlock()
 	if bound != "" && !odd && a.w.s.looser(mode, bound) {
 		a.w.failf("%q is read in mode %s, and %s was asked for", text, mode, bound)
 	}
@@ -167,6 +169,15 @@ func (a *wildAgent) Answer(id string, r approvals.Result) error {
 	a.w.answered = append(a.w.answered, id)
 	if n != 0 && !late {
 		a.w.failf("an answer to %s, which the agent does not wait for", id)
+	}
+	for _, u := range r.UpdatedPermissions { // as the CLI does
+		if _, mode, set := strings.Cut(string(u), `"mode":"`); set {
+			mode, _, _ = strings.Cut(mode, `"`)
+			a.mu.Lock()
+			a.mode = mode
+			a.mu.Unlock()
+			a.later(ModeReported{Mode: mode})
+		}
 	}
 	if r.Behavior == "allow" {
 		if a.w.allowed[id]--; a.w.allowed[id] < 0 {
@@ -250,14 +261,12 @@ func (a *wildAgent) emitLast(e Exited) {
 // live is the agent that was started last, if it lives; nil otherwise.
 func (w *wild) live() *wildAgent {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.agents) == 0 {
+	all := w.agents
+	w.mu.Unlock()
+	if len(all) == 0 || all[len(all)-1].gone() { // not with mu held: what an agent emits may wait for it
 		return nil
 	}
-	if a := w.agents[len(w.agents)-1]; !a.gone() {
-		return a
-	}
-	return nil
+	return all[len(all)-1]
 }
 
 // person has somebody do something, which may take until something else happens.
@@ -319,8 +328,19 @@ func (w *wild) step(what, which int) {
 			w.allowed[p.Request.ID]++
 			w.mu.Unlock()
 		}
+		dec := approvals.Decision{Allow: allow, Message: "no"}
+		plan := p.Surface == approvals.SurfacePlan
+		if plan {
+			w.rebind() // what becomes of the mode is tested elsewhere
+			if allow {
+				dec.Message, dec.Mode = "", []string{"", "default", "acceptEdits", "auto"}[which]
+			}
+		}
 		w.person(func() {
-			if _, _, err := w.s.Settle(p.ID, approvals.Decision{Allow: allow, Message: "no"}); err != nil && allow {
+			if plan {
+				defer w.rebound("", nil)
+			}
+			if _, _, err := w.s.Settle(p.ID, dec); err != nil && allow {
 				w.mu.Lock()
 				w.allowed[p.Request.ID]--
 				w.mu.Unlock()
@@ -395,7 +415,11 @@ func (w *wild) step(what, which int) {
 			a.open[id] = 1
 		}
 		a.mu.Unlock()
-		if !twice && !a.emit(Requested{approvals.Request{ID: id, Tool: "Bash", ToolUseID: "t-" + id, Input: jsontext.Value(`{"command":"ls"}`)}}) {
+		r := approvals.Request{ID: id, Tool: "Bash", ToolUseID: "t-" + id, Input: jsontext.Value(`{"command":"ls"}`)}
+		if what == 19 {
+			r.Tool, r.Input, r.NeedsOwnSurface = "ExitPlanMode", jsontext.Value(`{"plan":"# Plan"}`), true
+		}
+		if !twice && !a.emit(Requested{r}) {
 			a.mu.Lock()
 			delete(a.open, id)
 			a.mu.Unlock()
@@ -420,6 +444,10 @@ func (w *wild) step(what, which int) {
 		a.emit(TurnEnded{})
 	case 7:
 		a.emitLast(Exited{Explanation: "it crashed", UnknownSession: which == 2})
+	case 25:
+		a.emit(BackgroundChanged{which})
+	case 26:
+		a.emit(ToolReturned{ToolUseID: fmt.Sprintf("t-r-%d", which+3), IsError: which == 1, Text: "x"})
 	case 23: // a mode of its own
 		m, _ := ModeNamed(wildModes[which])
 		a.mu.Lock()
