@@ -39,6 +39,7 @@ func FuzzSession(f *testing.F) {
 		"010\xd0\xc8M-&",
 		"\x1801\xcd800000000.\x03ˇ\x01\xd8\xe3\xe9&",
 		"\x1801\xcd8000000000\x0100000000000000000000000.&",
+		".bb\xfe\xcebb\u07b8\xf8,\x0eh\x92\n\xdb>,",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -229,23 +230,20 @@ func (a *wildAgent) later(e Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.box = append(a.box, e)
-	if len(a.box) == 1 {
-		go func() {
-			for {
-				a.mu.Lock()
-				if len(a.box) == 0 {
-					a.mu.Unlock()
-					return
-				}
-				next := a.box[0]
-				a.mu.Unlock()
-				a.emit(next)
-				a.mu.Lock()
-				a.box = a.box[1:]
-				a.mu.Unlock()
-			}
-		}()
+	if len(a.box) > 1 {
+		return // somebody is at it
 	}
+	go func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for len(a.box) > 0 { // seen under the lock that took the last one out: one at a time is at it
+			next := a.box[0]
+			a.mu.Unlock()
+			a.emit(next)
+			a.mu.Lock()
+			a.box = a.box[1:]
+		}
+	}()
 }
 
 func (a *wildAgent) emitLast(e Exited) {
