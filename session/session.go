@@ -1,214 +1,355 @@
-// Package session holds what a conversation with an agent is: its modes, its
-// settings, and the Session that turns an agent's events into approvals and
-// decisions into answers.
-//
-// It knows no editor. The agent's own wire is session/claude's; the process
-// that owns sessions, and its socket, are session/hub's.
 package session
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"countersign/approvals"
 )
 
-// Settings are what a person configures about sessions. Front ends send them
-// to the hub; the JSON names are the configuration keys.
-type Settings struct {
-	Agent           AgentSettings `json:"agent"`
-	PermissionMode  string        `json:"permissionMode"`  // "" leaves the flag out
-	ReviewEdits     string        `json:"reviewEdits"`     // "document" or "panel"
-	MaxPreviewBytes int64         `json:"maxPreviewBytes"` // bytes
-	Storage         string        `json:"storage"`         // "state", "workspace" or an absolute path
-	TellAmendments  bool          `json:"tellAmendments"`
+// A Desk is what a session needs of the desk of approvals.
+type Desk interface {
+	Register(approvals.Request) approvals.Approval
+	Settle(id string, d approvals.Decision) (approvals.Approval, []approvals.Note, error)
+	Answered(id string, err error)
+	WithdrawIn(session, requestID, reason string) (approvals.Approval, bool)
+	Ran(toolUseID string, input jsontext.Value)
+	Returned(toolUseID string, isError bool, text string) (approvals.Approval, bool)
 }
 
-// AgentSettings say how the agent is started.
-type AgentSettings struct {
-	Command []string          `json:"command"`
-	Args    []string          `json:"args"` // after Countersign's own flags
-	Env     map[string]string `json:"env"`  // on top of the front end's environment
+// Options are what a session is made of.
+type Options struct {
+	Desk    Desk
+	Starter Starter
+	Dir     string // absolute: the workspace root
+	Marker  string // marks the agent's environment
+	Name    string // what the session's owner calls it, among others side by side
+	// Notify is told how the session does after each change, in order, never
+	// under a lock that Info needs. It must not call any other method.
+	Notify func(Info)
+	// Report tells the person something; id is the approval concerned, or "".
+	Report func(warning bool, text, id string)
+	// Observe sees every event of the agent, in order, after the session has
+	// dealt with it. It may be nil, and must not block for long.
+	Observe func(Event)
+	// Clear is called when a new session replaces the old one: what lies
+	// staged for settled approvals can go. It may be nil.
+	Clear func()
 }
 
-// DefaultSettings are the settings of somebody who configured nothing.
-func DefaultSettings() Settings {
-	return Settings{
-		Agent:           AgentSettings{Command: []string{"claude"}},
-		ReviewEdits:     "document",
-		MaxPreviewBytes: 8 << 20,
-		Storage:         "state",
-		TellAmendments:  true,
+// A Session is one conversation with an agent: its process, its mode, its id.
+// It owns at most one Agent at a time. Its methods are safe for concurrent use.
+//
+// For each agent one goroutine, started with it, reads its events until the
+// channel is closed; it blocks on the agent and on the desk, and whoever ends
+// the agent waits for it. Answers to requests that the desk refuses by itself
+// are written by short-lived goroutines, so that the reading never waits for
+// an agent that does not read.
+type Session struct {
+	o Options
+
+	// turnstile lets one at a time start or end an agent: a one-slot channel
+	// and no mutex, because starting and ending wait for a process. Nothing
+	// that settles, withdraws or reads events ever takes it.
+	turnstile chan struct{}
+
+	mu sync.Mutex
+	// guarded by mu; never held while the agent, the desk or a callback is
+	// called:
+	info       Info
+	live       *run
+	resume     string  // session id to go on with after the agent was lost
+	requested  Mode    // set by SetPermissions, applied by the next Send
+	word       string  // the mode last reported, in the agent's words; "" unknown
+	granted    string  // the mode that the person asked for or agreed to last; "" for none
+	lost       string  // the mode that the agent before was in; "" unknown
+	spent      float64 // cost of the conversation when the agent was started
+	toldDenied bool    // the person was told that something was denied unasked
+	toldPassed bool    // … and that something passed unasked
+	settings   Settings
+	env        []string
+	background int
+	closed     bool
+	queue      []waiting // prompts that wait for the end of the turn
+	sending    bool      // sendQueue is at it
+
+	notifying sync.Mutex // orders the calls of Notify; taken before mu
+
+	// tasks are what must not keep the events from being read: prompts that
+	// are let through or sent again, and modes that are insisted on.
+	tasks sync.WaitGroup
+}
+
+// ErrNoAgent is the answer to what needs a running agent when there is none.
+var ErrNoAgent = errors.New("no agent runs")
+
+// ErrClosed is the answer to everything after Close.
+var ErrClosed = errors.New("the session is closed")
+
+// New makes a session without an agent; the first Send starts one.
+func New(o Options) *Session {
+	if o.Notify == nil {
+		o.Notify = func(Info) {}
+	}
+	if o.Report == nil {
+		o.Report = func(bool, string, string) {}
+	}
+	return &Session{
+		o:         o,
+		turnstile: make(chan struct{}, 1),
+		info:      Info{State: StateNone, Name: o.Name},
+		settings:  DefaultSettings(),
 	}
 }
 
-// ErrGone is the error of everything that is sent to an agent that has ended;
-// agents wrap it.
-var ErrGone = errors.New("the agent is gone")
-
-// An Agent is one running agent process, whatever its wire. Its methods are
-// safe for concurrent use and never wait for a person. Every event arrives on
-// Events in the order of the wire; the channel is closed after Exited.
-type Agent interface {
-	// Send hands the agent a user message.
-	Send(text string) error
-	// Answer settles the request with that wire id.
-	Answer(requestID string, r approvals.Result) error
-	// Interrupt ends the running turn.
-	Interrupt() error
-	// SetMode asks for a permission mode, in the agent's own word.
-	SetMode(mode string) error
-	// Events is the agent's side of the conversation.
-	Events() <-chan Event
-	// Close ends the agent and everything it started, and waits for it.
-	Close() error
+// Info says how the session does now.
+func (s *Session) Info() Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.info
 }
 
-// An Event is something an agent did. It is one of the types below.
-type Event interface{ agentEvent() }
-
-type (
-	// Initialized: the agent told who it is (system/init, or the reply to
-	// initialize). It comes again at the start of every turn.
-	Initialized struct {
-		SessionID string
-		Mode      string // in the agent's words
-		Model     string
-		Version   string
-		Tools     []string
+// change mutates the state under the lock, keeps what follows from it true, and
+// notifies.
+func (s *Session) change(mutate func(*Info)) Info {
+	s.notifying.Lock()
+	defer s.notifying.Unlock()
+	s.mu.Lock()
+	before := s.info
+	mutate(&s.info)
+	s.info.Name, s.info.Pending = s.o.Name, 0
+	if s.live != nil {
+		s.info.Pending = len(s.live.pending)
 	}
-	// ModeReported: the mode now in force, in the agent's words.
-	ModeReported struct{ Mode string }
-	// Requested: the agent asks.
-	Requested struct{ Request approvals.Request }
-	// Cancelled: the agent withdrew a request.
-	Cancelled struct{ RequestID string }
-	// Said: text of the assistant.
-	Said struct{ Text, ParentToolUseID string }
-	// ToolUsed: the agent calls a tool (asked or not). Input is what the model
-	// wrote, which is not always what is asked for, and not what an amended
-	// call runs.
-	ToolUsed struct {
-		ToolUseID, Tool string
-		Input           jsontext.Value
-		ParentToolUseID string // of the call that started the subagent which calls; "" for the session itself
+	s.info.Mode = s.modeName()
+	s.info.NextMode = ""
+	if m := s.requested; !m.IsZero() && m != s.liveMode() {
+		s.info.NextMode = m.String()
 	}
-	// ToolRan: a tool ran, well or badly, with this input. Its result follows.
-	ToolRan struct {
-		ToolUseID string
-		Input     jsontext.Value
+	s.info.Resumable = s.live == nil && s.resume != ""
+	s.info.Queued = len(s.queue)
+	after, due := s.info, s.due()
+	s.mu.Unlock()
+	if after != before {
+		s.o.Notify(after)
 	}
-	// ToolReturned: a tool's result, as the model reads it.
-	ToolReturned struct {
-		ToolUseID string
-		IsError   bool
-		Text      string
-		// Unasked says, in a few words, what let the tool run, or refused it,
-		// where nobody was asked: "its mode", "a rule", "a hook" ...; empty
-		// where somebody was, or nothing is known.
-		Unasked string
+	if due {
+		s.tasks.Go(s.sendQueue)
 	}
-	// DeniedUnasked: the agent, its rules or its mode refused a tool without
-	// asking.
-	DeniedUnasked struct{ ToolUseID, Tool, Text string }
-	// AgentStarted: a subagent began.
-	AgentStarted struct{ AgentID, Name, ToolUseID string }
-	// TurnEnded: a result arrived. Approvals may still come (background agents).
-	TurnEnded struct {
-		Subtype     string
-		IsError     bool // not for a turn that was interrupted
-		Interrupted bool
-		Text        string
-		CostUSD     float64
-		Turns       int
-	}
-	// BackgroundChanged: so many subagents now run in the background. They may
-	// ask, and start turns, after the turn that began them has ended.
-	BackgroundChanged struct{ Running int }
-	// Reported: the agent told something that a person should see
-	// (informational, an unreadable line).
-	Reported struct {
-		Warning bool
-		Text    string
-	}
-	// Exited: the process has ended. Explanation is a sentence for the person.
-	Exited struct {
-		Code     int
-		Signal   string
-		Expected bool // Close was called, or a clean end
-		// UnknownSession: there is no such session to resume.
-		UnknownSession bool
-		// RefusedMode: it does not run in the mode that it was started in.
-		RefusedMode bool
-		Stderr      string
-		Explanation string
-	}
-)
-
-func (Initialized) agentEvent()       {}
-func (ModeReported) agentEvent()      {}
-func (Requested) agentEvent()         {}
-func (Cancelled) agentEvent()         {}
-func (Said) agentEvent()              {}
-func (ToolUsed) agentEvent()          {}
-func (ToolRan) agentEvent()           {}
-func (ToolReturned) agentEvent()      {}
-func (DeniedUnasked) agentEvent()     {}
-func (AgentStarted) agentEvent()      {}
-func (TurnEnded) agentEvent()         {}
-func (BackgroundChanged) agentEvent() {}
-func (Reported) agentEvent()          {}
-func (Exited) agentEvent()            {}
-
-// OwnRules is what lets a tool pass unasked when the agent itself holds it for
-// harmless: so many pass like this that the person is not told each.
-const OwnRules = "its own rules"
-
-// StartOptions are what an agent is started with.
-type StartOptions struct {
-	Settings Settings
-	Dir      string   // absolute: the workspace root
-	Env      []string // "KEY=value", of the front end that starts the session
-	Mode     string   // in the agent's words; "" leaves the flag out
-	Resume   string   // session id to resume; "" starts a new one
-	Marker   string   // marks the agent's environment, so that it cannot settle its own approvals
+	return after
 }
 
-// A Starter starts agents of one kind.
-type Starter interface {
-	Start(StartOptions) (Agent, error)
+// Send hands the agent a prompt, and starts an agent if none runs, with this
+// environment and these settings. While a turn runs the prompt goes straight to
+// the agent, which takes it up in that turn; where the mode that was asked for
+// needs another agent, it waits for the end of the turn instead (Info.Queued).
+// An error says why nothing was sent.
+func (s *Session) Send(text string, env []string, settings Settings) (Info, error) {
+	s.turnstile <- struct{}{}
+	defer func() { <-s.turnstile }()
+	p := waiting{text, env, settings}
+	s.mu.Lock()
+	behind := len(s.queue) > 0 && !s.closed
+	s.mu.Unlock()
+	if behind {
+		return s.enqueue(p), nil
+	}
+	info, err := s.send(p)
+	if busy(err) {
+		s.o.Report(false, fmt.Sprintf("the prompt waits for the end of the turn, since the agent has to be started again to be in mode %s", info.NextMode), "")
+		return s.enqueue(p), nil
+	}
+	return info, err
 }
 
-// Info says how a session does. It crosses the hub's socket as JSON.
-type Info struct {
-	Name     string `json:"name,omitzero"`     // what its owner calls it, see Options.Name
-	ID       string `json:"id,omitzero"`       // the agent's session id
-	State    State  `json:"state"`             //
-	Mode     string `json:"mode,omitzero"`     // in Mode's words; the agent's own word where that is none
-	Model    string `json:"model,omitzero"`    //
-	Version  string `json:"version,omitzero"`  // the agent's
-	Pending  int    `json:"pending"`           // approvals that wait
-	Activity string `json:"activity,omitzero"` // a few words: what the agent does now
-	Error    string `json:"error,omitzero"`    // why it ended, for people
-
-	// NextMode is a mode that was asked for and is not in force yet.
-	NextMode  string  `json:"nextMode,omitzero"`
-	Queued    int     `json:"queued,omitzero"`    // prompts that wait for the end of the turn
-	CostUSD   float64 `json:"costUSD,omitzero"`   // in all, as the agent reckons
-	Turns     int     `json:"turns,omitzero"`     // ended ones
-	Resumable bool    `json:"resumable,omitzero"` // no agent runs, and the next prompt goes on with it
-	Current   bool    `json:"current,omitzero"`   // of several side by side: what names no session means this one
+// send is Send without a queue. The caller has the turnstile.
+func (s *Session) send(p waiting) (Info, error) {
+	text, env, settings := p.text, p.env, p.settings
+	s.mu.Lock()
+	r, closed := s.live, s.closed
+	s.mu.Unlock()
+	if closed {
+		return s.Info(), ErrClosed
+	}
+	if r != nil {
+		var err error
+		if r, err = s.applyMode(r); err != nil {
+			return s.Info(), err
+		}
+	}
+	if r == nil {
+		var err error
+		if r, err = s.start(env, settings, false); err != nil {
+			return s.Info(), err
+		}
+	}
+	s.mu.Lock()
+	s.settings.TellAmendments = settings.TellAmendments
+	r.prompted = true
+	late := r.over // what is sent again is settled by now
+	if !r.started && !late {
+		r.prompts = append(r.prompts, text)
+	}
+	s.mu.Unlock()
+	if err := s.hand(r, text); err != nil {
+		if errors.Is(err, ErrGone) {
+			<-r.done // its last event says why
+			s.mu.Lock()
+			afresh := r.afresh && !late
+			s.mu.Unlock()
+			if afresh {
+				return s.Info(), nil
+			}
+			if info := s.Info(); info.Error != "" {
+				return info, fmt.Errorf("the prompt was not sent: %s", info.Error)
+			}
+		}
+		return s.Info(), fmt.Errorf("the prompt was not sent: %w", err)
+	}
+	return s.change(func(i *Info) {
+		// Its turn may have come and gone by now.
+		if s.live == r && i.State == StateIdle && r.prompted {
+			i.State = StateRunning
+		}
+	}), nil
 }
 
-// A State says what a session does.
-type State string
+// sendAfresh sends prompts again, to a new conversation: the one that they were
+// meant for cannot be gone on with. The CLI writes a conversation down with a
+// delay, so one that was killed early is unknown to the next process.
+func (s *Session) sendAfresh(prompts, env []string, settings Settings) {
+	s.o.Report(true, "the earlier conversation cannot be gone on with, because the agent does not know it any more; a new one was started", "")
+	for i, text := range prompts {
+		if _, err := s.Send(text, env, settings); err != nil {
+			s.o.Report(true, fmt.Sprintf("%s: %v", notSent(prompts[i:]), err), "")
+			return
+		}
+	}
+}
 
-// The states of a session.
-const (
-	StateNone     State = "none"     // none was started, or the last one was closed
-	StateStarting State = "starting" // the agent's process starts
-	StateRunning  State = "running"  // a turn runs
-	StateIdle     State = "idle"     // the agent waits for a prompt
-	StateEnded    State = "ended"    // the agent is gone; Info.Error says why
-)
+// Settle decides an approval: the desk checks and records, then the agent gets
+// the answer. An error from the desk means that nothing was decided here.
+func (s *Session) Settle(id string, d approvals.Decision) (approvals.Approval, []approvals.Note, error) {
+	if m, ok := ModeNamed(d.Mode); ok {
+		d.Mode = cmp.Or(s.wordOf(m), d.Mode) // the desk knows the agent's words
+	}
+	d.TellLater = true
+	a, notes, err := s.o.Desk.Settle(id, d)
+	if err != nil {
+		return a, notes, err
+	}
+	request := a.Request.ID
+	s.mu.Lock()
+	r := s.live
+	if r != nil {
+		if _, waits := r.pending[request]; !waits {
+			r = nil // another agent's, lost just now
+		} else {
+			delete(r.pending, request) // answered, it may be asked again
+		}
+	}
+	tell := s.settings.TellAmendments && tellable(a)
+	s.mu.Unlock()
+	s.agreed(a)
+
+	err = ErrNoAgent
+	if r != nil {
+		if err = r.agent.Answer(request, a.Result); err == nil && tell {
+			s.tellAmendment(r, a)
+		}
+	}
+	s.o.Desk.Answered(a.ID, err)
+	s.change(func(*Info) {})
+	if err != nil {
+		notes = append(notes, approvals.Note{Warning: true, Text: fmt.Sprintf("the answer did not reach the agent: %v", err)})
+	}
+	return a, notes, nil
+}
+
+// Asked says whether the request with this wire id is one that this session's
+// agent waits for, so that a hub with several sessions finds the right one.
+func (s *Session) Asked(requestID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live == nil {
+		return false
+	}
+	_, ok := s.live.pending[requestID]
+	return ok
+}
+
+// Interrupt ends the running turn; what is pending is then withdrawn by the
+// agent. A prompt that still waits, for the agent's mode or for the end of the
+// turn, is not sent.
+func (s *Session) Interrupt() error {
+	s.dropQueue()
+	s.mu.Lock()
+	r := s.live
+	text := ""
+	if r != nil && len(r.held) > 0 {
+		text = notSent(r.held)
+		r.held, r.prompts, r.prompted = nil, nil, false
+	}
+	s.mu.Unlock()
+	switch {
+	case r == nil:
+		return ErrNoAgent
+	case text != "":
+		s.o.Report(false, text, "")
+		s.change(func(i *Info) {
+			if s.live == r && i.State == StateStarting {
+				i.State = StateIdle
+			}
+		})
+		return nil
+	}
+	return r.agent.Interrupt()
+}
+
+// Renew makes room for a new conversation: the agent is ended, what it asked is
+// withdrawn, and the next Send starts a fresh one.
+func (s *Session) Renew() (Info, error) {
+	s.turnstile <- struct{}{}
+	defer func() { <-s.turnstile }()
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return s.Info(), ErrClosed
+	}
+	s.dropQueue()
+	err := s.end()
+	info := s.change(func(i *Info) {
+		*i = Info{State: StateNone}
+		s.forget()
+	})
+	if s.o.Clear != nil {
+		s.o.Clear()
+	}
+	return info, err
+}
+
+// forget is the end of a conversation: nothing of it holds for the next. Call
+// with mu held.
+func (s *Session) forget() {
+	s.resume, s.word, s.granted, s.lost, s.requested = "", "", "", "", Mode{}
+	s.toldDenied, s.toldPassed = false, false
+}
+
+// Close ends the agent for good. What it asked is withdrawn, never decided.
+func (s *Session) Close() error {
+	defer s.tasks.Wait()
+	s.turnstile <- struct{}{}
+	defer func() { <-s.turnstile }()
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.dropQueue()
+	err := s.end()
+	s.change(func(i *Info) { *i = Info{State: StateNone, ID: i.ID, CostUSD: i.CostUSD, Turns: i.Turns} })
+	return err
+}
