@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -19,28 +18,6 @@ import (
 
 	"countersign/e2e/mockmodel"
 )
-
-// agentPath finds the real agent, or ends the test.
-func agentPath(t *testing.T) string {
-	t.Helper()
-	path := os.Getenv("COUNTERSIGN_CLAUDE")
-	if path == "" {
-		path = "../.cache/claude/node_modules/.bin/claude"
-	}
-	path, err := filepath.Abs(path)
-	if err == nil {
-		_, err = os.Stat(path)
-	}
-	if err == nil {
-		return path
-	}
-	why := fmt.Sprintf("the agent is not there (%v): e2e/install.sh puts it there, COUNTERSIGN_CLAUDE names another", err)
-	if os.Getenv("COUNTERSIGN_E2E") == "1" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
-	return ""
-}
 
 // A line is what the agent says, as far as it matters here.
 type line struct {

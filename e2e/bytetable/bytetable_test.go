@@ -14,6 +14,7 @@ import (
 
 	"countersign/approvals"
 	"countersign/e2e/mockmodel"
+	"countersign/e2e/realcli"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,7 +34,7 @@ type run struct {
 }
 
 func TestByteTable(t *testing.T) {
-	agent := agentPath(t)
+	agent := realcli.Path(t)
 	var runs []*run
 	for i, c := range slices.Concat(cases, notebooks) {
 		for _, amended := range []bool{false, true} {

@@ -11,13 +11,14 @@ import (
 	"unicode"
 
 	"countersign/approvals"
+	"countersign/e2e/realcli"
 )
 
 // TestRandomEdits lets the agent do edits that nobody thought of. The seed is
 // in the name of a failing case; COUNTERSIGN_RANDOM_SEED and
 // COUNTERSIGN_RANDOM_COUNT choose others and more.
 func TestRandomEdits(t *testing.T) {
-	agent := agentPath(t)
+	agent := realcli.Path(t)
 	seed, count := number("COUNTERSIGN_RANDOM_SEED", 1), number("COUNTERSIGN_RANDOM_COUNT", 200)
 	rnd := rand.New(rand.NewPCG(uint64(seed), 0))
 	var runs []*run

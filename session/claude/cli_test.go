@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,45 +15,23 @@ import (
 
 	"countersign/approvals"
 	"countersign/e2e/mockmodel"
+	"countersign/e2e/realcli"
 	"countersign/session"
 	"countersign/staging"
 )
 
-// These tests run the real CLI, where there is one: named by COUNTERSIGN_CLAUDE,
-// or installed by e2e/install.sh. With COUNTERSIGN_E2E=1 there must be one.
+// These tests run the real CLI, where there is one (realcli.Path says which).
 
 // realCLI are the options to start the real CLI with, in a clean environment
 // with a model on loopback.
 func realCLI(t *testing.T, script mockmodel.Script) (session.StartOptions, *mockmodel.Server) {
 	t.Helper()
-	cli := os.Getenv("COUNTERSIGN_CLAUDE")
-	if cli == "" {
-		cli, _ = filepath.Abs("../../e2e/.cache/claude/node_modules/.bin/claude")
-	}
-	if _, err := os.Stat(cli); err != nil {
-		if os.Getenv("COUNTERSIGN_E2E") == "1" {
-			t.Fatalf("the real CLI is missing: %v", err)
-		}
-		t.Skipf("the real CLI is not here: %v", err)
-	}
-	model, err := mockmodel.Start(script)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { model.Close() })
-	home := t.TempDir()
-	if err := os.Mkdir(filepath.Join(home, "tmp"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	path := os.Getenv("PATH")
-	if node, err := exec.LookPath("node"); err == nil {
-		path = filepath.Dir(node) + string(os.PathListSeparator) + path
-	}
+	cli, env, model := realcli.Start(t, script)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := session.StartOptions{Settings: session.DefaultSettings(), Dir: dir, Env: model.Env(path, home), Marker: "m-1"}
+	o := session.StartOptions{Settings: session.DefaultSettings(), Dir: dir, Env: env, Marker: "m-1"}
 	o.Settings.Agent.Command = []string{cli}
 	return o, model
 }

@@ -3,48 +3,24 @@
 package hub
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"countersign/approvals"
 	"countersign/e2e/mockmodel"
+	"countersign/e2e/realcli"
 	"countersign/session"
 )
 
 // realCLI makes the sessions of a world the real CLI's, with a model on
-// loopback, where there is one: named by COUNTERSIGN_CLAUDE, or installed by
-// e2e/install.sh. With COUNTERSIGN_E2E=1 there must be one.
+// loopback, where there is one (realcli.Path says which).
 func realCLI(t *testing.T, script mockmodel.Script) (s session.Settings, env []string, model *mockmodel.Server) {
 	t.Helper()
-	cli := os.Getenv("COUNTERSIGN_CLAUDE")
-	if cli == "" {
-		cli, _ = filepath.Abs("../../e2e/.cache/claude/node_modules/.bin/claude")
-	}
-	if _, err := os.Stat(cli); err != nil {
-		if os.Getenv("COUNTERSIGN_E2E") == "1" {
-			t.Fatalf("the real CLI is missing: %v", err)
-		}
-		t.Skipf("the real CLI is not here: %v", err)
-	}
-	model, err := mockmodel.Start(script)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { model.Close() })
-	home := t.TempDir()
-	if err := os.Mkdir(filepath.Join(home, "tmp"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	path := os.Getenv("PATH")
-	if node, err := exec.LookPath("node"); err == nil {
-		path = filepath.Dir(node) + string(os.PathListSeparator) + path
-	}
+	cli, env, model := realcli.Start(t, script)
 	s = session.DefaultSettings()
 	s.Agent.Command = []string{cli}
-	return s, model.Env(path, home), model
+	return s, env, model
 }
 
 func TestRealCLISessionsSideBySide(t *testing.T) {
