@@ -70,6 +70,53 @@ func TestSaveAllDecidesNothing(t *testing.T) {
 	})
 }
 
+// Nor are two that are saved at one moment that is long, as where the machine is
+// busy or a formatter runs in between.
+func TestSlowSaveAllDecidesNothing(t *testing.T) {
+	for name, otherFirst := range map[string]bool{"the proposal first": false, "the other first": true} {
+		t.Run(name, func(t *testing.T) {
+			inEditorsOf(t, "nvim", func(t *testing.T, w *world) {
+				n := w.editor.(*neovim)
+				w.file("other.txt", "other\n")
+				mine := func() { n.open(w.path("other.txt")); n.append("mine") }
+				call := w.willEdit()
+				n.start("a.txt")
+				if otherFirst {
+					mine()
+					n.open(w.path("a.txt"))
+				}
+				w.prompt("Please edit a.txt.")
+				staged := w.awaitStaged("a.txt")
+				n.append("four")
+				if !otherFirst {
+					mine()
+				}
+				n.expr("execute('autocmd BufWritePost * lua vim.uv.sleep(700)')")
+				before := stamp(staged)
+				n.saveAll()
+				awaitWritten(w, staged, before)
+				eventually(t, "the other file is written", func() (bool, string) { got := w.disk("other.txt"); return got == "other\nmine\n", got })
+				n.await("Neovim is back", "mode()", "n")
+				w.waits("a.txt", original)
+				n.open(staged)
+				n.save() // this one alone
+				w.allowed(call, "a.txt", "one\nTWO\nthree\nfour\n", true)
+			})
+		})
+	}
+}
+
+// A save counts, though the editor quits in the same breath. (Helix 25.07 kills
+// its servers as it quits; there nothing may be decided.)
+func TestSaveAndQuitAllows(t *testing.T) {
+	inEditorsOf(t, "nvim", func(t *testing.T, w *world) {
+		call, _ := w.proposed()
+		w.editor.append("four")
+		w.editor.(*neovim).saveAndQuit()
+		w.allowed(call, "a.txt", "one\nTWO\nthree\nfour\n", true)
+	})
+}
+
 // A proposal for a file that was changed meanwhile is made anew, with what the
 // person had amended, and only that one can be allowed.
 func TestFileChangedWhilePending(t *testing.T) {

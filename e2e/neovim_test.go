@@ -252,11 +252,16 @@ func (n *neovim) restartServer() {
 	n.await("Countersign is attached again", `luaeval("#vim.lsp.get_clients({ name = 'countersign', bufnr = 0 })")`, "1")
 }
 
-func (n *neovim) quit() {
+// Not with a !: nothing of ours may be in the way.
+func (n *neovim) quit() { n.w.t.Helper(); n.leave("qa") }
+
+func (n *neovim) saveAndQuit() { n.w.t.Helper(); n.leave("wqa") }
+
+// leave is a command that ends Neovim. That may be gone before it has answered
+// whoever sent it the keys; that it goes is awaited.
+func (n *neovim) leave(line string) {
 	n.w.t.Helper()
-	// Not with a !: nothing of ours may be in the way. Neovim may be gone before
-	// it has answered whoever sent it the keys; that it goes is awaited.
-	c := exec.Command(n.program, "--server", n.socket, "--remote-send", `<C-\><C-n>:qa<CR>`)
+	c := exec.Command(n.program, "--server", n.socket, "--remote-send", `<C-\><C-n>:`+line+`<CR>`)
 	c.Env = n.w.env
 	_ = c.Run()
 	awaitEnded(n.w, n.term)

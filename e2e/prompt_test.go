@@ -28,7 +28,8 @@ func TestPromptAfterItWasSent(t *testing.T) {
 			return w.editor.shown() == w.path("a.txt"), w.editor.shown() + "\n" + w.editor.screen()
 		})
 		if w.editor.kind() == "hx" {
-			w.editor.save() // emptied by an edit, so it is to be saved once
+			w.editor.save()                // emptied by an edit, so it is to be saved once
+			w.editor.open(w.path("a.txt")) // so that the document is seen to open
 		}
 		w.openPrompt()
 		w.editor.append("Say it again.")

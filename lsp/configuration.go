@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"time"
 
@@ -9,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.lsp.dev/protocol"
 	"go.uber.org/zap"
+
+	"countersign/session/rpc"
 )
 
 // configurationTimeout is how long the first look for a hub waits for the
@@ -46,22 +49,44 @@ func (s *server) pullSettings(then func()) {
 		then()
 		return
 	}
-	section := Section
-	p := &protocol.ConfigurationParams{Items: []protocol.ConfigurationItem{{Section: &section}}}
 	s.work(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, configurationTimeout)
 		defer cancel()
 		var answer jsontext.Value
-		err := s.conn.Call(ctx, "workspace/configuration", p, &answer)
+		err := s.conn.Call(ctx, "workspace/configuration", ourSection(), &answer)
 		s.push(func() {
 			if err != nil {
 				s.log.Warn("the editor does not tell its settings", zap.Error(err))
 			} else {
 				s.layers.pulled = Layer{Source: "the editor's configuration", Value: answer}
 				s.applySettings()
+				s.gestures.HasEcho()
 			}
 			then()
 		})
+	})
+}
+
+func ourSection() *protocol.ConfigurationParams {
+	section := Section
+	return &protocol.ConfigurationParams{Items: []protocol.ConfigurationItem{{Section: &section}}}
+}
+
+// askEcho asks the editor for what gestures wait for: a sign that it has come so
+// far. The request is one that it has answered before; what it says is of no
+// interest, and an error is an answer as well.
+func (s *server) askEcho() {
+	n := s.gestures.Asked()
+	if n == s.echo {
+		return
+	}
+	s.echo = n
+	s.work(func(ctx context.Context) {
+		err := s.conn.Call(ctx, "workspace/configuration", ourSection(), nil)
+		if refused := (*rpc.Error)(nil); err != nil && !errors.As(err, &refused) {
+			return // the end of the connection, say: nothing was answered
+		}
+		s.push(func() { s.gesture(Event{Kind: EventEcho, Echo: n}) })
 	})
 }
 

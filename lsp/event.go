@@ -25,6 +25,7 @@ const (
 	EventUnsettled EventKind = "unsettled"
 	EventEnding    EventKind = "ending" // shutdown, exit, end of input, signal: nothing decides any more
 	EventTick      EventKind = "tick"   // a deadline named by Gestures.Deadline has passed
+	EventEcho      EventKind = "echo"   // the editor answered what Gestures.Asked told to ask
 )
 
 // SaveReason is the reason of a willSave: TextDocumentSaveReason of LSP.
@@ -55,9 +56,13 @@ type Event struct {
 	// to the person instead of vanishing).
 	ID     string
 	Reason SaveReason // for EventWillSave
+	Echo   int        // for EventEcho: the number that Gestures.Asked gave
 	Disk   Disk       // for EventSaved of a staged document
 	Text   string     // for EventSettled: unused; kept for messages
 	Aside  bool       // for EventStaged: the server does not open it by itself
+	// Orderly, for EventEnding: the editor has asked for it, so that what it sent
+	// before has come.
+	Orderly bool
 }
 
 // A VerdictKind is what an event amounts to.

@@ -42,6 +42,7 @@ type Gestures struct {
 	shows      lately     // shown by the server
 	previews   bool       // see HasPreviewTabs
 	forgotten  []*watched // settled and no longer open, oldest first
+	echo       echo       // see HasEcho
 }
 
 // Spans that are not settings.
@@ -88,6 +89,7 @@ type watched struct {
 	times  changeTimes
 
 	savedAt time.Time // last save that decided nothing
+	asked   int       // the echo that was asked for when it was saved or held last
 	held    *heldSave // a save that allows unless others follow
 	text    string    // decided text, while deciding
 
@@ -103,19 +105,20 @@ type toldKey struct {
 	rule Rule
 }
 
-// heldSave is a save that passed every rule while another document had unsaved
-// changes: it allows unless that one is saved in the same breath. A :wa writes
-// the staged document first when it is the older buffer.
+// heldSave is a save that passed every rule: it allows unless another document is
+// saved in the same breath. A :wa writes the staged document first when it is the
+// older buffer.
 type heldSave struct {
-	at   time.Time
-	text string
+	at, until time.Time
+	text      string
 }
 
 // lately remembers the two documents last concerned by something, so that "the
 // last one that is not this" can be asked.
 type lately [2]struct {
-	uri string
-	at  time.Time
+	uri   string
+	at    time.Time
+	asked int // the echo that was asked for then; 0 for none
 }
 
 func (l *lately) note(uri string, now time.Time) {
@@ -160,6 +163,9 @@ func (g *Gestures) Suspected() bool {
 // Deadline is the moment at which an EventTick is wanted, if any.
 func (g *Gestures) Deadline() (at time.Time, ok bool) {
 	for _, w := range g.wait {
+		if g.silent(w) {
+			continue // the editor's answer comes as an event
+		}
 		if due := g.due(w); !ok || due.Before(at) {
 			at, ok = due, true
 		}
@@ -167,10 +173,11 @@ func (g *Gestures) Deadline() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// due is when a held save or close comes due. A held save is the stronger one.
+// due is when a held save or close comes due, unless the editor is silent still.
+// A held save is the stronger one.
 func (g *Gestures) due(w *watched) time.Time {
 	if w.held != nil {
-		return w.held.at.Add(saveAllWindow)
+		return w.held.until
 	}
 	return w.closedAt.Add(g.set.CloseGrace)
 }
@@ -180,8 +187,11 @@ func (g *Gestures) due(w *watched) time.Time {
 func (g *Gestures) Handle(now time.Time, ev Event) []Verdict {
 	switch ev.Kind {
 	case EventEnding:
-		return g.endingNow()
+		return g.endingNow(ev.Orderly)
 	case EventTick:
+		return g.tick(now)
+	case EventEcho:
+		g.echo.answered = max(g.echo.answered, ev.Echo)
 		return g.tick(now)
 	case EventSettled, EventUnsettled:
 		g.settled(ev)
@@ -218,6 +228,7 @@ func (g *Gestures) Handle(now time.Time, ev Event) []Verdict {
 		}
 	case EventWillSave:
 		w.reason = ev.Reason
+		out = g.notAlone(now, w)
 	case EventClosed:
 		out = g.closed(now, w)
 	}
@@ -324,12 +335,18 @@ func (g *Gestures) drop(w *watched) {
 	delete(g.wait, w.uri)
 }
 
-// endingNow: from here on nothing decides, and what was held is undecided.
-func (g *Gestures) endingNow() []Verdict {
+// endingNow: from here on nothing decides, and what was held is undecided. Only a
+// save that waits for nothing but a sign of the editor (:wq) has it now, in order.
+func (g *Gestures) endingNow(orderly bool) []Verdict {
 	g.ending = true
 	var out []Verdict
 	for _, w := range g.waiting() {
+		held := w.held
 		g.drop(w)
+		if orderly && held != nil && held.until.Equal(held.at) && !g.amends() {
+			out = append(out, g.decide(w, VerdictAllow, RuleSaved, held.text))
+			continue
+		}
 		out = append(out, g.say(w, VerdictRefused, RuleEnding, ""))
 	}
 	return out
@@ -343,7 +360,7 @@ func (g *Gestures) waiting() []*watched {
 func (g *Gestures) tick(now time.Time) []Verdict {
 	var out []Verdict
 	for _, w := range g.waiting() {
-		if now.Before(g.due(w)) {
+		if g.silent(w) || now.Before(g.due(w)) {
 			continue
 		}
 		held, replaced, withSave := w.held, w.replaced, w.withSave
@@ -436,8 +453,8 @@ func (g *Gestures) closed(now time.Time, w *watched) []Verdict {
 		w.replaced = g.appeared.other(w.uri, now, g.set.CloseGrace) ||
 			// A tab that nobody typed in gave way to what was shown after it.
 			g.previews && w.shown && !w.touched && g.shows.other(w.uri, now, now.Sub(w.openedAt))
-		w.withSave = !w.savedAt.IsZero() && now.Sub(w.savedAt) <= actionSpan
-		g.wait[w.uri] = w
+		w.withSave = !w.savedAt.IsZero() && (now.Sub(w.savedAt) <= actionSpan || g.silent(w))
+		g.hold(w)
 	}
 	return nil
 }

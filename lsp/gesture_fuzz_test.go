@@ -11,16 +11,22 @@ import (
 // A witness keeps its own, simpler account of what happened and objects to
 // decisions that no rule could have allowed.
 type witness struct {
-	set     GestureSettings
-	ended   bool
-	docs    map[string]*witnessed
-	saved   map[string]time.Time // last didSave of each document
-	decided map[string]bool      // by approval, until unsettled
-	settled map[string]bool
-	suspect int
+	set   GestureSettings
+	ended bool
+
+	endedBefore, orderly bool
+	docs                 map[string]*witnessed
+	saved                map[string]time.Time // last didSave of each document
+	decided              map[string]bool      // by approval, until unsettled
+	settled              map[string]bool
+	suspect              int
+
+	asked, answered int            // echoes
+	savedAsk        map[string]int // by document: what its last save asked for
 }
 
 type witnessed struct {
+	closeAsk        int // what its last close asked for
 	id              string
 	open, wasOpen   bool
 	armed, closedAt time.Time
@@ -34,7 +40,7 @@ type witnessed struct {
 func newWitness(set GestureSettings) *witness {
 	return &witness{
 		set: set, docs: map[string]*witnessed{}, saved: map[string]time.Time{},
-		decided: map[string]bool{}, settled: map[string]bool{},
+		decided: map[string]bool{}, settled: map[string]bool{}, savedAsk: map[string]int{},
 	}
 }
 
@@ -86,8 +92,12 @@ func (w *witness) before(now time.Time, ev Event) {
 		if !w.settled[ev.ID] {
 			delete(w.decided, ev.ID)
 		}
+	case EventEcho:
+		w.answered = max(w.answered, ev.Echo)
 	case EventEnding:
-		w.ended = true
+		w.ended, w.endedBefore, w.orderly = true, w.ended, ev.Orderly
+	default:
+		w.endedBefore = w.ended
 	}
 }
 
@@ -104,7 +114,7 @@ func (w *witness) judge(now time.Time, v Verdict) error {
 		return nil
 	}
 	switch {
-	case w.ended:
+	case w.ended && (w.ended == w.endedBefore || !w.orderly || v.Kind != VerdictAllow):
 		return fmt.Errorf("decided after the end")
 	case v.ID == "" || v.ID != d.id:
 		return fmt.Errorf("decided %q, the document's approval is %q", v.ID, d.id)
@@ -122,6 +132,8 @@ func (w *witness) judge(now time.Time, v Verdict) error {
 			return fmt.Errorf("denied by a close that means nothing")
 		case d.open:
 			return fmt.Errorf("denied while open")
+		case d.closeAsk > w.answered:
+			return fmt.Errorf("denied though the editor has not answered since the close")
 		case now.Sub(d.closedAt) < w.set.CloseGrace:
 			return fmt.Errorf("denied %v after the close", now.Sub(d.closedAt))
 		case !d.lastAt.IsZero() && d.lastAt.After(d.closedAt):
@@ -151,13 +163,28 @@ func (w *witness) judge(now time.Time, v Verdict) error {
 			return fmt.Errorf("allowed %v after a save of %s", d.lastAt.Sub(at), uri)
 		}
 	}
+	for uri, ask := range w.savedAsk {
+		if uri != v.URI && ask > w.answered {
+			return fmt.Errorf("allowed though the editor has not answered since the save of %s", uri)
+		}
+	}
 	return nil
 }
 
 // after takes note of what judge must not know beforehand.
-func (w *witness) after(now time.Time, ev Event) {
+func (w *witness) after(now time.Time, ev Event, asked int) {
 	if ev.Kind == EventSaved {
 		w.saved[ev.URI] = now
+	}
+	if asked == w.asked {
+		return
+	}
+	w.asked = asked
+	switch ev.Kind {
+	case EventSaved:
+		w.savedAsk[ev.URI] = asked
+	case EventClosed:
+		w.doc(ev.URI).closeAsk = asked
 	}
 }
 
@@ -179,11 +206,12 @@ func (a *adversary) event() Event {
 	kinds := []EventKind{
 		EventStaged, EventShown, EventOpened, EventOpened, EventOpened, EventChanged, EventChanged, EventEdited, EventWillSave,
 		EventSaved, EventSaved, EventSaved, EventSaved, EventClosed, EventClosed, EventTick, EventSettled, EventUnsettled,
+		EventEcho, EventEcho, EventEcho, EventEcho, EventEcho, EventEcho,
 	}
 	k := a.next()
 	ev := Event{Kind: kinds[k%len(kinds)]}
 	if k%211 == 210 {
-		ev.Kind = EventEnding
+		ev.Kind, ev.Orderly = EventEnding, k%2 == 0
 	}
 	doc := a.next() % 4
 	ev.URI = "file:///" + string(rune('A'+doc))
@@ -196,6 +224,8 @@ func (a *adversary) event() Event {
 		}
 	case EventWillSave:
 		ev.Reason = SaveReason(b % 5)
+	case EventEcho:
+		ev.Echo = b % 3
 	case EventSaved:
 		ev.Disk = Disk{Written: b%8 != 0, Same: b%9 != 0, Text: fmt.Sprint("text ", b%3)}
 		if b%11 == 0 {
@@ -205,14 +235,17 @@ func (a *adversary) event() Event {
 			ev.ID = string(rune('a' + b%6))
 		}
 	}
-	a.log = append(a.log, fmt.Sprintf("%v %s %s id=%q reason=%d %+v", a.now.Sub(start), ev.Kind, ev.URI, ev.ID, ev.Reason, ev.Disk))
+	a.log = append(a.log, fmt.Sprintf("%v %s %s id=%q reason=%d echo=%d %+v", a.now.Sub(start), ev.Kind, ev.URI, ev.ID, ev.Reason, ev.Echo, ev.Disk))
 	return ev
 }
 
 // attack plays n events, with the ticks a punctual (or, for odd lazy, a late)
 // server sends, and returns the first objection.
-func attack(set GestureSettings, n int, lazy bool, next func() int) (log []string, allows, denies int, err error) {
+func attack(set GestureSettings, n int, lazy, echo bool, next func() int) (log []string, allows, denies int, err error) {
 	g, w := NewGestures(set), newWitness(set)
+	if echo {
+		g.HasEcho()
+	}
 	a := &adversary{next: next, now: start}
 	feed := func(now time.Time, ev Event) error {
 		w.before(now, ev)
@@ -233,12 +266,15 @@ func attack(set GestureSettings, n int, lazy bool, next func() int) (log []strin
 				}
 			}
 		}
-		w.after(now, ev)
+		w.after(now, ev, g.Asked())
 		return nil
 	}
 	for range n {
 		from := a.now
 		ev := a.event()
+		if ev.Kind == EventEcho { // this or an earlier one, in order
+			ev.Echo = max(w.answered, g.Asked()-ev.Echo)
+		}
 		for !lazy {
 			due, ok := g.Deadline()
 			if !ok || !due.Before(a.now) {
@@ -282,7 +318,7 @@ func TestGesturesAgainstAdversary(t *testing.T) {
 	var allows, denies int
 	for seed := range rounds {
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
-		log, a, d, err := attack(adversarySettings(seed), 120, seed%7 == 0, func() int { return r.IntN(1 << 20) })
+		log, a, d, err := attack(adversarySettings(seed), 120, seed%7 == 0, seed%3 != 0, func() int { return r.IntN(1 << 20) })
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, strings.Join(log, "\n"))
 		}
@@ -307,7 +343,7 @@ func FuzzGestures(f *testing.F) {
 			i++
 			return int(data[i-1])
 		}
-		if log, _, _, err := attack(adversarySettings(int(settings)), min(len(data)/4+1, 300), settings&32 != 0, next); err != nil {
+		if log, _, _, err := attack(adversarySettings(int(settings)), min(len(data)/4+1, 300), settings&32 != 0, settings&64 != 0, next); err != nil {
 			t.Fatalf("%v\n%s", err, strings.Join(log, "\n"))
 		}
 	})

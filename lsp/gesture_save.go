@@ -14,20 +14,14 @@ func (g *Gestures) saved(now time.Time, ev Event) []Verdict {
 	_, dirty := g.dirty[w.uri]
 	delete(g.dirty, w.uri)
 
-	together := g.saves.other(w.uri, now, saveAllWindow)
+	together := g.saves.other(w.uri, now, saveAllWindow) || g.inOneGo(w.uri)
 	var out []Verdict
 	// Of a save-all the first one tells the rhythm.
 	if !admitted && !together && !g.ending && g.rhythm.saved(now, &w.times, dirty) && g.Suspected() {
 		out = append(out, Verdict{Kind: VerdictSuspect, URI: w.uri, ID: w.id, Rule: RuleAutosaveSuspected})
 	}
 	w.times.clear()
-	for _, o := range g.waiting() {
-		if o != w && o.held != nil && now.Sub(o.held.at) <= saveAllWindow {
-			g.drop(o)
-			o.savedAt = now
-			out = append(out, g.say(o, VerdictRefused, RuleSaveAll, ""))
-		}
-	}
+	out = append(out, g.notAlone(now, w)...)
 	g.saves.note(w.uri, now)
 	g.lastSave = now
 
@@ -51,7 +45,21 @@ func (g *Gestures) saved(now time.Time, ev Event) []Verdict {
 			out = append(out, v)
 		}
 	}
+	g.savedOne(w)
 	g.forgetForeign(w)
+	return out
+}
+
+// notAlone is what another document's save, or its announcement, makes of saves
+// that are held: they were the first of a save-all.
+func (g *Gestures) notAlone(now time.Time, w *watched) (out []Verdict) {
+	for _, o := range g.waiting() {
+		if o != w && o.held != nil && (!now.After(o.held.until) || g.silent(o)) {
+			g.drop(o)
+			o.savedAt = now
+			out = append(out, g.say(o, VerdictRefused, RuleSaveAll, ""))
+		}
+	}
 	return out
 }
 
@@ -88,9 +96,15 @@ func (g *Gestures) judge(now time.Time, w *watched, ev Event, admitted, together
 		rule = RuleSaveAll
 	case len(g.dirty) > 0:
 		// Other documents have unsaved changes: this may be the first save of a
-		// save-all. Nobody else waits.
-		w.held = &heldSave{at: now, text: ev.Disk.Text}
-		g.wait[w.uri] = w
+		// save-all.
+		w.held = &heldSave{at: now, until: now.Add(saveAllWindow), text: ev.Disk.Text}
+		g.hold(w)
+		return nil
+	case g.echo.on:
+		// Others may have changes as well that are not told yet: Neovim waits 150 ms
+		// with them, Emacs 500.
+		w.held = &heldSave{at: now, until: now, text: ev.Disk.Text}
+		g.hold(w)
 		return nil
 	default:
 		return []Verdict{g.decide(w, VerdictAllow, RuleSaved, ev.Disk.Text)}

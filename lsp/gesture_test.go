@@ -74,6 +74,23 @@ func (p *play) print(now time.Time, vs []Verdict) {
 func (p *play) step(t *testing.T, ms int, verb string, args []string) {
 	t.Helper()
 	ev := Event{}
+	switch verb {
+	case "quits":
+		p.print(at(ms), p.g.Handle(at(ms), Event{Kind: EventEnding, Orderly: true}))
+		return
+	case "asked":
+		if got := strconv.Itoa(p.g.Asked()); got != args[0] {
+			t.Errorf("%d: asked for echo %s, not for %s", ms, got, args[0])
+		}
+		return
+	case "echo": // [NUMBER]: without one the last one is answered
+		ev = Event{Kind: EventEcho, Echo: p.g.Asked()}
+		if len(args) > 0 {
+			ev.Echo, _ = strconv.Atoi(args[0])
+		}
+		p.print(at(ms), p.g.Handle(at(ms), ev))
+		return
+	}
 	if len(args) > 0 {
 		ev.URI = "file:///" + args[0]
 		if args[0] == strings.ToUpper(args[0]) {
@@ -95,6 +112,8 @@ func (p *play) step(t *testing.T, ms int, verb string, args []string) {
 			p.set.CloseMeans = value
 		case "previewTabs":
 			p.g.HasPreviewTabs()
+		case "echo":
+			p.g.HasEcho()
 		case "grace":
 			n, _ := strconv.Atoi(value)
 			p.set.CloseGrace = time.Duration(n) * time.Millisecond
@@ -157,7 +176,7 @@ type gestureCase struct {
 }
 
 func TestGestures(t *testing.T) {
-	for _, cases := range [][]gestureCase{saveCases, closeCases, lifeCases, rhythmCases} {
+	for _, cases := range [][]gestureCase{saveCases, echoCases, closeCases, lifeCases, rhythmCases} {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				got := newPlay().run(t, c.script)
@@ -198,7 +217,7 @@ func TestEveryRuleHasASentence(t *testing.T) {
 // Every rule occurs in the tables above, as the outcome of a case.
 func TestEveryRuleHasACase(t *testing.T) {
 	var all strings.Builder
-	for _, cases := range [][]gestureCase{saveCases, closeCases, lifeCases, rhythmCases} {
+	for _, cases := range [][]gestureCase{saveCases, echoCases, closeCases, lifeCases, rhythmCases} {
 		for _, c := range cases {
 			all.WriteString(c.want + "\n")
 		}

@@ -119,7 +119,8 @@ func (s *server) initialized() bool {
 // VS Code gives a server two seconds, Helix three.
 const quitGrace = 1500 * time.Millisecond
 
-// shutdown ends the serving; it decides nothing. What was decided before is on
+// shutdown ends the serving; it decides nothing, but that a save was alone. What
+// was decided before is on
 // its way, and an editor may kill its servers once it has the answer, so the
 // answer waits until the hub has that.
 func (s *server) shutdown() func(context.Context) (any, error) {
@@ -129,7 +130,7 @@ func (s *server) shutdown() func(context.Context) (any, error) {
 	s.phase = ending
 	s.shutDown.Store(true)
 	ended := make(chan struct{})
-	s.push(func() { s.end(); close(ended) })
+	s.push(func() { s.end(true); close(ended) })
 	return func(ctx context.Context) (any, error) {
 		select {
 		case <-ended:

@@ -57,7 +57,7 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) error {
 	}
 	// What the editor sent before is still ahead of this in the queue.
 	ended := make(chan struct{})
-	s.queue.push(func() { s.end(); close(ended) })
+	s.queue.push(func() { s.end(false); close(ended) })
 	<-ended
 	s.awaitDecisions()
 	s.cancel()

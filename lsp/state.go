@@ -21,6 +21,7 @@ type state struct {
 	early     []string // warnings from before messages may be shown
 	documents *Documents
 	gestures  *Gestures
+	echo      int // the last one that the gestures had asked for
 	board     *board
 	prints    map[string]staging.Print // by staged URI: the file at the last save seen
 
@@ -203,12 +204,13 @@ func (s *server) tick() {
 	s.gesture(Event{Kind: EventTick})
 }
 
-// end is the end of everything that could decide or show something.
-func (s *server) end() {
+// end is the end of everything that could decide or show something. It is orderly
+// where the editor asked for it, behind all that it had to say.
+func (s *server) end(orderly bool) {
 	if s.ended {
 		return
 	}
-	s.gesture(Event{Kind: EventEnding})
+	s.gesture(Event{Kind: EventEnding, Orderly: orderly})
 	s.ended = true
 	if s.timer != nil {
 		s.timer.Stop()

@@ -265,6 +265,7 @@ func (s *server) gesture(ev Event) {
 	for _, v := range s.gestures.Handle(s.clock(), ev) {
 		s.act(v)
 	}
+	s.askEcho()
 }
 
 // clock is the time, or when the editor's message in work came, never going

@@ -280,7 +280,7 @@ func initializeParams(root string, settings map[string]any) map[string]any {
 				"workDoneProgress": true,
 				"showDocument":     map[string]any{"support": true},
 			},
-			"workspace": map[string]any{"applyEdit": true},
+			"workspace": map[string]any{"applyEdit": true, "configuration": true},
 		},
 		"initializationOptions": map[string]any{"countersign": settings},
 	}
