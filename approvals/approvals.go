@@ -70,7 +70,7 @@ const (
 type By struct {
 	FrontEnd string `json:"frontEnd"`      // "Neovim 0.10.4", "command line", "agent", "countersign"
 	PID      int    `json:"pid,omitzero"`  // process of the front end
-	How      string `json:"how"`           // "save", "close", "code action", "command", "withdrawn" …
+	How      string `json:"how"`           // "save", "close", "command", "withdrawn" …
 	Rule     string `json:"rule,omitzero"` // name of the gesture rule, empty for commands
 	User     uint32 `json:"uid,omitzero"`  // user id of the peer
 }

@@ -6,30 +6,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// SameKind are the approvals among pending that are of the same kind as a, and
-// of the same session: all changes of files are one kind, every other tool is
-// one of its own. a itself is among them if it is in pending. A question or a
-// plan is of no kind, since each is answered by itself.
-//
-// It is what "allow all of this kind" shows before anything is allowed; each is
-// then settled by its own decision.
-func SameKind(a Approval, pending []Approval) []Approval {
-	kind := kindOf(a)
-	if kind == "" {
-		return nil
-	}
-	var same []Approval
-	for _, p := range pending {
-		if p.State == Pending && p.Request.Session == a.Request.Session && kindOf(p) == kind {
-			same = append(same, p)
-		}
-	}
-	return same
-}
-
 // Kind says in words, in the plural, of which kind an approval is: "file
-// changes", "Bash commands", "uses of WebFetch". It is empty for what is decided
-// only by itself.
+// changes", "Bash commands", "uses of WebFetch". Approvals of one session and kind
+// can be allowed together, from a list that shows them, each then by a decision of
+// its own. It is empty for what is decided only by itself, as a question or a plan.
 func Kind(surface Surface, tool string) string {
 	switch {
 	case surface != SurfaceProposal && surface != SurfacePanel:

@@ -120,6 +120,7 @@ claude() {
 }
 
 need tmux tmux
+need cc gcc libc6-dev # for go test -race
 claude
 editors trixie
 # Not `editors sid || …`: that would switch off set -e inside.

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -69,6 +70,9 @@ func TestStockNeovim(t *testing.T) {
 				w.waitsFor(a) // so long that its close is no replaced tab
 				w.editor.closeDocument()
 				w.reads(3, true)
+				if said := w.editor.(*neovim).expr("execute('messages')"); strings.Contains(said, "Nothing was decided") {
+					t.Errorf("every gesture decided, and Neovim was told: %s", said)
+				}
 				if got := w.disk("a.txt"); got != "one\nTWO\nthree\nfour\n" {
 					t.Errorf("a.txt is %q", got)
 				}

@@ -137,7 +137,7 @@ func (sn *snapshot) actions(uri string, p *codeActionParams) []action {
 	}
 	for _, c := range kinds {
 		if n := sn.kindred(c); n > 1 {
-			as = append(as, action{kindAll, fmt.Sprintf("allow all pending of this kind (%d, %s)…", n, oneLine(c.Tool, 40)), "countersign.allowAll", of(c)})
+			as = append(as, action{kindAll, fmt.Sprintf("allow all pending of this kind (%d %s)…", n, oneLine(c.Kind, 60)), "countersign.allowAll", of(c)})
 		}
 	}
 	if rest := len(sn.pending) - full; rest > 0 {

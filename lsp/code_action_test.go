@@ -125,7 +125,7 @@ func TestAFlood(t *testing.T) {
 			id := fmt.Sprintf("flood-%04d", i)
 			b.hub.tell(hub.Approval{
 				ID: id, Tool: "Edit", Title: "Edit a.txt", Path: b.dir + "/a.txt", Since: time.Now(),
-				Surface: approvals.SurfaceProposal, State: approvals.Pending,
+				Surface: approvals.SurfaceProposal, Kind: "file changes", State: approvals.Pending,
 			})
 		}
 		b.wait(5 * time.Second)

@@ -58,7 +58,6 @@ type Event struct {
 	Reason SaveReason // for EventWillSave
 	Echo   int        // for EventEcho: the number that Gestures.Asked gave
 	Disk   Disk       // for EventSaved of a staged document
-	Text   string     // for EventSettled: unused; kept for messages
 	Aside  bool       // for EventStaged: the server does not open it by itself
 	// Orderly, for EventEnding: the editor has asked for it, so that what it sent
 	// before has come.

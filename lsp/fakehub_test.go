@@ -80,7 +80,7 @@ func (h *fakeHub) propose(request, name, original, text string) hub.Approval {
 	}
 	a := hub.Approval{
 		ID: id, Tool: "Edit", Title: "Edit " + name, Path: path, Staged: &st, StagedURI: fileURI(st.Path),
-		Surface: approvals.SurfaceProposal, State: approvals.Pending, Since: time.Now(), Line: 1,
+		Surface: approvals.SurfaceProposal, Kind: "file changes", State: approvals.Pending, Since: time.Now(), Line: 1,
 		SessionWords: "accept edits without asking, for this session (writes no file)",
 	}
 	h.details[id] = hub.Detail{Approval: a, Original: original, Text: text}
@@ -98,7 +98,7 @@ func (h *fakeHub) command(request, line string) hub.Approval {
 	}
 	a := hub.Approval{
 		ID: id, Tool: "Bash", Title: "Bash: " + line, Staged: &st, StagedURI: fileURI(st.Path),
-		Surface: approvals.SurfacePanel, State: approvals.Pending, Since: time.Now(),
+		Surface: approvals.SurfacePanel, Kind: "Bash commands", State: approvals.Pending, Since: time.Now(),
 		SessionWords: "allow without asking every Bash command, for this session",
 	}
 	h.tell(a)
@@ -193,7 +193,7 @@ func (h *fakeHub) Settle(ctx context.Context, p hub.SettleParams) (hub.Settled, 
 		return hub.Settled{}, &hub.Error{Code: hub.CodeSettled, Message: "settled before", Approval: &a}
 	}
 	h.settles = append(h.settles, p)
-	a.State, a.By, a.Settled = approvals.Denied, approvals.By{FrontEnd: "Neovim 0.10.4", How: p.How, Rule: p.Rule}, time.Now()
+	a.State, a.By, a.Settled = approvals.Denied, approvals.By{FrontEnd: "Neovim 0.10.4", PID: os.Getpid(), How: p.How, Rule: p.Rule}, time.Now()
 	a.Reason = p.Message
 	if p.Allow {
 		a.State = approvals.Allowed

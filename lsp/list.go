@@ -68,15 +68,14 @@ func (sn *snapshot) kindred(c *card) (n int) {
 	return n
 }
 
-// akin tells whether two requests are of one kind. Questions and plans are each
-// answered by themselves.
+// akin tells whether two requests are of one session and kind.
 func akin(a, b *card) bool {
-	return a.Tool == b.Tool && a.Surface == b.Surface && a.link == b.link && a.pending() && aggregates(a)
+	return a.Session == b.Session && a.Kind == b.Kind && a.link == b.link && a.pending() && aggregates(a)
 }
 
-func aggregates(c *card) bool {
-	return c.Surface == approvals.SurfaceProposal || c.Surface == approvals.SurfacePanel
-}
+// aggregates tells whether a request can be allowed together with others.
+// Questions and plans are each answered by themselves.
+func aggregates(c *card) bool { return c.Kind != "" }
 
 // A candidate is a request that may go into a list, with what is known of it.
 type candidate struct {

@@ -13,7 +13,7 @@ import (
 )
 
 func someCandidate(id, title, text string) candidate {
-	c := &card{Approval: hub.Approval{ID: id, Tool: "Bash", Title: title, Surface: approvals.SurfacePanel, State: approvals.Pending}}
+	c := &card{Approval: hub.Approval{ID: id, Tool: "Bash", Title: title, Surface: approvals.SurfacePanel, Kind: "Bash commands", State: approvals.Pending}}
 	return candidate{card: c, label: title, text: text}
 }
 

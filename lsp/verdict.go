@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -49,7 +50,12 @@ func (s *server) act(v Verdict) {
 		if v.Text != "" {
 			why += ": " + oneLine(v.Text, 200)
 		}
-		s.showWarning("Nothing was decided about %s: %s (rule %s).", title, why, v.Rule)
+		tell := func() { s.showWarning("Nothing was decided about %s: %s (rule %s).", title, why, v.Rule) }
+		if v.Rule == RuleOpenedHere {
+			s.unlessSettled(v.ID, tell)
+			return
+		}
+		tell()
 	case VerdictInert:
 		s.inert(v, c, title)
 	case VerdictSuspect:
@@ -57,11 +63,41 @@ func (s *server) act(v Verdict) {
 	}
 }
 
+// twinSpan is how long after one of two servers of an editor the other may hear
+// of the same save.
+const twinSpan = 2 * time.Second
+
+// unlessSettled tells something a little later, if the approval is pending then:
+// Neovim 0.12 tells each of its servers of a save, and the one that has the
+// document open is at it.
+func (s *server) unlessSettled(id string, tell func()) {
+	s.work(func(ctx context.Context) {
+		select {
+		case <-time.After(twinSpan):
+		case <-ctx.Done():
+			return
+		}
+		s.push(func() {
+			if c := s.board.cards[id]; !s.ended && (c == nil || c.pending()) {
+				tell()
+			}
+		})
+	})
+}
+
+// twinSaved tells whether the approval was settled just now by a save that the
+// same editor told another server of ours.
+func (s *server) twinSaved(a *hub.Approval) bool {
+	return a.By.How == "save" && a.By.FrontEnd == s.client.name && a.By.PID != s.client.pid && s.now().Sub(a.Settled) < twinSpan
+}
+
 // inert says loudly that a save came too late, and keeps its text.
 func (s *server) inert(v Verdict, c *card, title string) {
 	why := v.Rule.Sentence()
 	l := s.linkOf(v.URI)
 	switch {
+	case c != nil && !c.pending() && s.twinSaved(&c.Approval):
+		return
 	case c != nil && !c.pending():
 		why = ended(&c.Approval)
 	case c == nil && (l == nil || l.hub == nil || s.asking[v.ID]):
@@ -139,6 +175,8 @@ func (s *server) settled(l *link, c *card, p hub.SettleParams, res hub.Settled, 
 	switch {
 	case he == nil:
 		s.showError("Nothing is known to be decided about %s: %s. Try again.", title, sentence(err))
+	case he.Code == hub.CodeSettled && he.Approval != nil && p.How == "save" && s.twinSaved(he.Approval):
+		return
 	case he.Code == hub.CodeSettled && he.Approval != nil:
 		s.showError("Nothing was decided about %s: %s.", title, ended(he.Approval))
 	case he.Code == hub.CodeStale && he.Approval != nil:

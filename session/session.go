@@ -270,18 +270,6 @@ func (s *Session) Settle(id string, d approvals.Decision) (approvals.Approval, [
 	return a, notes, nil
 }
 
-// Asked says whether the request with this wire id is one that this session's
-// agent waits for, so that a hub with several sessions finds the right one.
-func (s *Session) Asked(requestID string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.live == nil {
-		return false
-	}
-	_, ok := s.live.pending[requestID]
-	return ok
-}
-
 // Interrupt ends the running turn; what is pending is then withdrawn by the
 // agent. A prompt that still waits, for the agent's mode or for the end of the
 // turn, is not sent.

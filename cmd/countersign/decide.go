@@ -96,10 +96,11 @@ func allow(ctx context.Context, t *terminal, args []string) error {
 	if p.ID, err = oneID(rest); err != nil {
 		return err
 	}
+	ruled := given(fs, "rule")
 	switch {
-	case *rule < 0, *rule > 0 && *forSession:
+	case ruled && (*rule < 1 || *forSession):
 		return usagef("--rule takes the number of one rule, from 1, and goes without --session")
-	case *rule > 0:
+	case ruled:
 		a, err := w.approval(ctx, p.ID)
 		if err != nil {
 			return err

@@ -1,7 +1,7 @@
 // Command countersign brings the approvals of an AI coding agent into any
 // editor that speaks the Language Server Protocol.
 //
-// There is one file per subcommand. A subcommand parses its flags, calls the
+// Subcommands of one family share a file. Each parses its flags, calls the
 // packages below and turns errors into one line on standard error and an exit
 // code: 0 done, 1 failed, 2 called wrongly, 3 refused (an approval that is
 // settled or unknown, or a decision that may not be taken).
@@ -165,6 +165,12 @@ func newFlags(name string) *flag.FlagSet {
 type helpError struct{ flags *flag.FlagSet }
 
 func (helpError) Error() string { return flag.ErrHelp.Error() }
+
+// given tells whether a flag was named at all: 0 may be a mistake, too.
+func given(fs *flag.FlagSet, name string) (yes bool) {
+	fs.Visit(func(f *flag.Flag) { yes = yes || f.Name == name })
+	return yes
+}
 
 // parse reads flags and positional arguments in any order: people write
 // "deny ID -m why" as well as "deny -m why ID". After "--" nothing is a flag.

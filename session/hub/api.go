@@ -106,7 +106,7 @@ type SettleParams struct {
 	// WithEdits: deny; the agent also reads how Text differs from the proposal.
 	WithEdits bool   `json:"withEdits,omitzero"`
 	Interrupt bool   `json:"interrupt,omitzero"`
-	How       string `json:"how"`  // "save", "close", "code action", "command"
+	How       string `json:"how"`  // "save", "close", "command"
 	Rule      string `json:"rule"` // name of the gesture rule, if a gesture
 }
 

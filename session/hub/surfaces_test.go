@@ -58,7 +58,7 @@ func TestSurfacesOverTheSocket(t *testing.T) {
 	if len(a.PlanModes) < 2 || a.PlanModes[0].Mode != "default" {
 		t.Errorf("%+v", a)
 	}
-	if _, err := c.Settle(t.Context(), SettleParams{ID: a.ID, Allow: true, Mode: a.PlanModes[1].Mode, How: "code action"}); err != nil {
+	if _, err := c.Settle(t.Context(), SettleParams{ID: a.ID, Allow: true, Mode: a.PlanModes[1].Mode, How: "command"}); err != nil {
 		t.Fatal(err)
 	}
 

@@ -16,7 +16,6 @@ type Code = jsonrpc2.Code
 
 // Codes of JSON-RPC and LSP.
 const (
-	ParseError           Code = jsonrpc2.ParseError
 	InvalidRequest       Code = jsonrpc2.InvalidRequest
 	MethodNotFound       Code = jsonrpc2.MethodNotFound
 	InvalidParams        Code = jsonrpc2.InvalidParams
