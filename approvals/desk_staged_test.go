@@ -225,3 +225,44 @@ func TestReadTarget(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
+
+// A file that is gone is not what the change was proposed for.
+func TestTargetGone(t *testing.T) {
+	b := newBench(t)
+	path := b.file("a.txt", "one\n")
+	a := b.Register(b.edit(path, "one", "two"))
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := b.Settle(a.ID, Decision{Allow: true, By: me})
+	var stale *StaleError
+	if !errors.As(err, &stale) || got.State == Allowed {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Who allows by hash allows what was staged. A document that was made anew with a
+// person's text in it may have been changed by another program since.
+func TestAllowByHashOfAChangedDocument(t *testing.T) {
+	b := newBench(t)
+	path := b.file("a.txt", "one\n")
+	a := b.Register(b.edit(path, "one", "two"))
+	mine := "two\nmine\n"
+	b.file("a.txt", "zero\none\n")
+	_, _, err := b.Settle(a.ID, Decision{Allow: true, By: me, Text: &mine})
+	var stale *StaleError
+	if !errors.As(err, &stale) || stale.New.Staged == nil {
+		t.Fatal(err)
+	}
+	fresh := stale.New
+	if err := os.WriteFile(fresh.Staged.Path, []byte("zero\nevil\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := b.Settle(fresh.ID, Decision{Allow: true, By: me, TextHash: fresh.Staged.Print.Hash})
+	if err == nil || !strings.Contains(err.Error(), "changed since it was decided on") {
+		t.Fatalf("%v, %q", err, got.Want)
+	}
+	if now, _ := b.Get(fresh.ID); now.State != Pending {
+		t.Errorf("%s", now.State)
+	}
+}

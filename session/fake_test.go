@@ -166,6 +166,7 @@ type fakeDesk struct {
 	refuse   string                  // tool that is refused at registration
 	result   func(*approvals.Result) // changes the answer of an allow
 	onSettle func()
+	settled  func() // runs when Settle is at its end
 }
 
 func newDesk() *fakeDesk { return &fakeDesk{table: make(map[string]*approvals.Approval)} }
@@ -194,6 +195,9 @@ func (d *fakeDesk) Register(q approvals.Request) approvals.Approval {
 }
 
 func (d *fakeDesk) Settle(id string, dec approvals.Decision) (approvals.Approval, []approvals.Note, error) {
+	if d.settled != nil {
+		defer d.settled()
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	a := d.table[id]

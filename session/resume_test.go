@@ -145,3 +145,21 @@ func TestASilentAgentIsToldOf(t *testing.T) {
 		})
 	}
 }
+
+// A session is gone on with in the mode that it was in, but that nothing is asked
+// has to be asked for anew.
+func TestResumeInTheModeOfBefore(t *testing.T) {
+	for was, word := range map[string]string{"plan": "plan", "auto_edit": "acceptEdits", "dontAsk": "dontAsk", "bypass": ""} {
+		t.Run(was, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				defer b.Close()
+				go b.Resume(Past{ID: "s-old", Mode: was}, nil, DefaultSettings())
+				synctest.Wait()
+				if got := b.agents.last(t).o.Mode; got != word {
+					t.Errorf("started in %q, not in %q", got, word)
+				}
+			})
+		})
+	}
+}
