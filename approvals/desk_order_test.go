@@ -103,6 +103,17 @@ func TestSameWireIDs(t *testing.T) {
 	if got, ok := b.WithdrawIn("s2", req.ID, "x"); !ok || got.ID != fourth.ID {
 		t.Errorf("%+v", got)
 	}
+	// Two sessions with the same id and the same input, which are two questions.
+	a := b.Register(req)
+	if z := b.Register(theirs); z.ID == a.ID || z.Request.Session != "s2" {
+		t.Errorf("the request of session s2 was taken for that of %s", z.Request.Session)
+	}
+	// Two tools with the same input.
+	tool := req
+	tool.Tool = "PowerShell"
+	if z := b.Register(tool); z.ID == a.ID || z.Request.Tool != "PowerShell" {
+		t.Errorf("the request for PowerShell was taken for one for %s", z.Request.Tool)
+	}
 }
 
 func TestNotifyInOrderAndReentrant(t *testing.T) {

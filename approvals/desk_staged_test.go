@@ -266,3 +266,31 @@ func TestAllowByHashOfAChangedDocument(t *testing.T) {
 		t.Errorf("%s", now.State)
 	}
 }
+
+// A file may hold what looks like the marks of a conflict, and so may what an
+// agent puts into one: only marks that come from merging a person's text keep it
+// from being allowed.
+func TestMarksThatAreTheFilesOwn(t *testing.T) {
+	marks := "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n"
+	mine := func(text string) *string { return &text }
+	b := newBench(t)
+	for name, c := range map[string]struct {
+		original, old, put string
+		text               *string
+		want               string
+	}{
+		"in the file":     {marks + "end\n", "end", "END", nil, marks + "END\n"},
+		"amended too":     {marks + "end\n", "end", "END", mine(marks + "mine\n"), marks + "mine\n"},
+		"taken out again": {marks + "end\n", marks, "one\n", mine(marks + "mine\n"), marks + "mine\n"},
+		"proposed":        {"end\n", "end\n", marks, mine(marks + "mine\n"), marks + "mine\n"},
+	} {
+		a := b.Register(b.edit(b.file(name+".txt", c.original), c.old, c.put))
+		if got, _, err := b.Settle(a.ID, Decision{Allow: true, By: me, Text: c.text}); err != nil || string(got.Want) != c.want {
+			t.Errorf("%s: %q, %v", name, got.Want, err)
+		}
+	}
+	a := b.Register(b.edit(b.file("none.txt", "end\n"), "end", "END"))
+	if _, _, err := b.Settle(a.ID, Decision{Allow: true, By: me, Text: mine(marks + "mine\n")}); err == nil {
+		t.Error("a conflict of the person's own was allowed")
+	}
+}

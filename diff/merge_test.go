@@ -127,3 +127,24 @@ func FuzzMerge(f *testing.F) {
 	f.Add("a\r\nb\r\n", "a\nb\n", "")
 	f.Fuzz(checkMerge)
 }
+
+func TestUnresolved(t *testing.T) {
+	for text, want := range map[string]int{
+		"": -1, "a\nb\n": -1,
+		"<<<<<<< a\n1\n=======\n2\n>>>>>>> b\n":                 0,
+		"x\r\n<<<<<<< a\r\n=======\r\n>>>>>>> b":                1,
+		"<<<<<<< a\n1\n>>>>>>> b\n":                             -1, // no middle
+		"=======\n>>>>>>> b\n":                                  -1, // no beginning
+		"<<<<<<< a\n=======\n":                                  -1, // no end
+		"=======\n<<<<<<< a\n>>>>>>> b\n":                       -1, // the middle before the beginning
+		">>>>>>> b\n=======\n<<<<<<< a\n":                       -1,
+		"<<<<<<<\n=======\n>>>>>>>\n":                           -1, // no names
+		"<<<<<<< a\n========\n>>>>>>> b\n":                      -1, // a heading's line
+		"<<<<<<< a\n1\n<<<<<<< c\n=======\n2\n>>>>>>> b\n":      2,
+		"Title\n=======\n<<<<<<< a\n1\n=======\n2\n>>>>>>> b\n": 2,
+	} {
+		if got := Unresolved(text); got != want {
+			t.Errorf("%q: line %d, want %d", text, got, want)
+		}
+	}
+}
