@@ -23,6 +23,8 @@ type fakeHub struct {
 	t      *testing.T
 	root   string
 	store  *staging.Store
+	opened int // connections that were had, and that were closed
+	closed int
 	events chan hub.Event
 
 	mu        sync.Mutex
@@ -284,4 +286,10 @@ func (h *fakeHub) Status(context.Context) (hub.Status, error) {
 }
 
 func (h *fakeHub) Events() <-chan hub.Event { return h.events }
-func (h *fakeHub) Close() error             { return nil }
+
+func (h *fakeHub) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed++
+	return nil
+}

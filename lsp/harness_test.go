@@ -98,10 +98,16 @@ func newBench(t *testing.T, dir string, o benchOptions) *bench {
 			b.storages = append(b.storages, storage)
 		}
 		b.mu.Unlock()
+		h, res, err := Hub(b.hub), b.hub.attached(), error(nil)
 		if o.connect != nil {
-			return o.connect(b, n)
+			h, res, err = o.connect(b, n)
 		}
-		return b.hub, b.hub.attached(), nil
+		if h == Hub(b.hub) && err == nil {
+			b.hub.mu.Lock()
+			b.hub.opened++
+			b.hub.mu.Unlock()
+		}
+		return h, res, err
 	}
 	mine, theirs := net.Pipe()
 	opts := Options{
@@ -145,6 +151,9 @@ func (b *bench) end() {
 		b.t.Errorf("Serve: %v", err)
 	}
 	_ = b.conn.Close()
+	if b.hub.opened != b.hub.closed {
+		b.t.Errorf("of %d connections to the hub %d were closed", b.hub.opened, b.hub.closed)
+	}
 }
 
 // benchHandler is the bench as the editor's end of the connection.
