@@ -116,9 +116,8 @@ type heldSave struct {
 // lately remembers the two documents last concerned by something, so that "the
 // last one that is not this" can be asked.
 type lately [2]struct {
-	uri   string
-	at    time.Time
-	asked int // the echo that was asked for then; 0 for none
+	uri string
+	at  time.Time
 }
 
 func (l *lately) note(uri string, now time.Time) {
@@ -191,7 +190,7 @@ func (g *Gestures) Handle(now time.Time, ev Event) []Verdict {
 	case EventTick:
 		return g.tick(now)
 	case EventEcho:
-		g.echo.answered = max(g.echo.answered, ev.Echo)
+		g.echoed(ev.Echo)
 		return g.tick(now)
 	case EventSettled, EventUnsettled:
 		g.settled(ev)

@@ -1,5 +1,7 @@
 package lsp
 
+import "maps"
+
 // An echo is a request to the editor, by number, whose answer says nothing but
 // that the editor has come to it. A span of time says that what an editor does in
 // one go is over only where the machine is not busy, and the editor does nothing
@@ -10,6 +12,9 @@ type echo struct {
 	on       bool
 	asked    int // the last one that is to be asked for
 	answered int // the last one that was answered
+	// saves are the documents that were saved since, with the echo that was asked
+	// for then.
+	saves map[string]int
 }
 
 // HasEcho says that the client answers what it is asked; Asked tells when to ask.
@@ -42,7 +47,6 @@ func (g *Gestures) hold(w *watched) {
 // saves and closes that come with it are known.
 func (g *Gestures) savedOne(w *watched) {
 	if w.held == nil {
-		w.asked = 0
 		for _, o := range g.byID {
 			if o.state == statePending {
 				w.asked = g.ask()
@@ -50,14 +54,25 @@ func (g *Gestures) savedOne(w *watched) {
 			}
 		}
 	}
-	g.saves[0].asked = w.asked
+	if g.silent(w) {
+		if g.echo.saves == nil {
+			g.echo.saves = map[string]int{}
+		}
+		g.echo.saves[w.uri] = w.asked
+	}
+}
+
+// echoed takes note of the editor's answer.
+func (g *Gestures) echoed(n int) {
+	g.echo.answered = max(g.echo.answered, n)
+	maps.DeleteFunc(g.echo.saves, func(_ string, asked int) bool { return asked <= g.echo.answered })
 }
 
 // inOneGo reports whether the editor has not answered since a save of another
 // document than uri.
 func (g *Gestures) inOneGo(uri string) bool {
-	for _, e := range g.saves {
-		if e.uri != "" && e.uri != uri && e.asked > g.echo.answered {
+	for other := range g.echo.saves {
+		if other != uri {
 			return true
 		}
 	}

@@ -155,6 +155,22 @@ var echoCases = []gestureCase{
 		901 echo
 		1500 save y
 		3000 save A`, `3000 refused A save-all`},
+	{"echo: a save that was not answered counts, though the one after it asked nothing", `
+		0 set - echo=on
+		0 staged C
+		0 open C
+		0 open x
+		800 save x
+		900 settled C
+		1000 save x
+		1100 staged D
+		1100 open D
+		3000 save D
+		3001 echo
+		4000 save D
+		4001 echo`, `
+		3000 refused D save-all
+		4001 allow D saved text`},
 	{"echo: two proposals in one go", `
 		0 set - echo=on
 		0 staged A

@@ -26,7 +26,8 @@ type witness struct {
 }
 
 type witnessed struct {
-	closeAsk        int // what its last close asked for
+	closeAsk        int    // what its last close asked for
+	together        string // a document that was saved in one go with it
 	id              string
 	open, wasOpen   bool
 	armed, closedAt time.Time
@@ -78,6 +79,12 @@ func (w *witness) before(now time.Time, ev Event) {
 		d.lastAdmitted = d.reason == SaveAfterDelay || d.reason == SaveFocusOut
 		d.lastArmed = now.Sub(d.armed) >= w.set.ArmDelay
 		d.reason = 0
+		d.together = ""
+		for uri, ask := range w.savedAsk {
+			if uri != ev.URI && ask > w.answered {
+				d.together, w.doc(uri).together = uri, ev.URI
+			}
+		}
 	case EventClosed:
 		if d.open {
 			d.closedAt = now
@@ -163,10 +170,8 @@ func (w *witness) judge(now time.Time, v Verdict) error {
 			return fmt.Errorf("allowed %v after a save of %s", d.lastAt.Sub(at), uri)
 		}
 	}
-	for uri, ask := range w.savedAsk {
-		if uri != v.URI && ask > w.answered {
-			return fmt.Errorf("allowed though the editor has not answered since the save of %s", uri)
-		}
+	if d.together != "" {
+		return fmt.Errorf("allowed though %s was saved and the editor had not answered in between", d.together)
 	}
 	return nil
 }
